@@ -26,26 +26,27 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(monkeypatch)
 
 
-@pytest.mark.parametrize("n_features", [1, 2, 3, 40, 16_000])
-@pytest.mark.parametrize("n_examples", [1, 2, 17, 1000, 60_000])
-@pytest.mark.parametrize("budget", [1, 2, 7, 300, 10_000, 600_000])
 @pytest.mark.parametrize("eta", [2, 4, 7])
-def test_brackets(n_features: int, n_examples: int, budget: int, eta: int) -> None:
+def test_brackets(eta: int) -> None:
     """eta times fewer features and more examples, stage after stage, within the budget."""
-    size = budget, n_examples, n_features, eta
-    most = most_stages(*size, 10)
-    for n_stages in range(1, most + 1):
-        stages = halving_stages(n_stages, *size)
-        assert len(stages) == n_stages
-        assert sum(q * t for q, t in stages) <= budget
-        assert all(1 <= q <= n_features and 1 <= t <= n_examples for q, t in stages)
-        for (q, t), (next_q, next_t) in itertools.pairwise(stages):
-            assert next_q == q // eta or q in (n_features, budget // n_stages)
-            assert next_q <= q
-            assert next_t >= t
-        assert n_stages == 1 or stages[0][1] >= 10
-    following = halving_stages(most + 1, *size) if budget > most else [(0, 0)]
-    assert following[0][1] < 10 or halving_stages(most, *size)[0][0] == n_features
+    budgets, examples = (1, 2, 7, 300, 10_000, 600_000), (1, 2, 17, 1000, 60_000)
+    for budget, n_examples, n_features in itertools.product(
+        budgets, examples, (1, 2, 3, 40, 16_000)
+    ):
+        size = budget, n_examples, n_features, eta
+        most = most_stages(*size, 10)
+        for n_stages in range(1, most + 1):
+            stages = halving_stages(n_stages, *size)
+            assert len(stages) == n_stages, size
+            assert sum(q * t for q, t in stages) <= budget, size
+            assert all(1 <= q <= n_features and 1 <= t <= n_examples for q, t in stages), size
+            for (q, t), (next_q, next_t) in itertools.pairwise(stages):
+                assert next_q == q // eta or q in (n_features, budget // n_stages), size
+                assert next_q <= q, size
+                assert next_t >= t, size
+            assert n_stages == 1 or stages[0][1] >= 10, size
+        following = halving_stages(most + 1, *size) if budget > most else [(0, 0)]
+        assert following[0][1] < 10 or halving_stages(most, *size)[0][0] == n_features, size
 
 
 def test_each_stage_keeps_the_best(watched: Watched) -> None:
