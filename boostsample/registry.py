@@ -56,7 +56,7 @@ FAMILIES = {
     "ilbp": "boostsample.families.images.lbp:ILBP",
     "patches": "boostsample.families.images.patches:PatchSums",
     "gradient-histograms": "boostsample.families.images.gradient_histograms:GradientHistograms",
-    "hog": "boostsample.families.images.oriented_gradients:OrientedGradients",
+    "hog": "boostsample.families.images.gradient_histograms:OrientedGradients",
     "haar-like": "boostsample.families.images.haar_like:HaarLike",
     "opponent": "boostsample.families.images.opponent:Opponent",
     "text": "boostsample.families.text:Text",

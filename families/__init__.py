@@ -15,13 +15,12 @@ from boostsample.families.default_sets import families_for
 from boostsample.families.documents import DocumentFamily, PresenceFamily
 from boostsample.families.images.fourier import Fourier
 from boostsample.families.images.gradient import Gradient
-from boostsample.families.images.gradient_histograms import GradientHistograms
+from boostsample.families.images.gradient_histograms import GradientHistograms, OrientedGradients
 from boostsample.families.images.haar import Haar
 from boostsample.families.images.haar_like import HaarLike
 from boostsample.families.images.identity import Identity
 from boostsample.families.images.lbp import ILBP, LBP
 from boostsample.families.images.opponent import Opponent
-from boostsample.families.images.oriented_gradients import OrientedGradients
 from boostsample.families.images.patches import PatchSums
 from boostsample.families.text import HashedText, Text, text_family
 from boostsample.family import Family, ImageFamily

@@ -23,13 +23,12 @@ from boostsample.errors import BoostSampleError, SettingError, unknown
 from boostsample.families.columns import Columns
 from boostsample.families.images.fourier import Fourier
 from boostsample.families.images.gradient import Gradient
-from boostsample.families.images.gradient_histograms import GradientHistograms
+from boostsample.families.images.gradient_histograms import GradientHistograms, OrientedGradients
 from boostsample.families.images.haar import Haar
 from boostsample.families.images.haar_like import HaarLike
 from boostsample.families.images.identity import Identity
 from boostsample.families.images.lbp import ILBP, LBP
 from boostsample.families.images.opponent import Opponent
-from boostsample.families.images.oriented_gradients import OrientedGradients
 from boostsample.families.images.patches import PatchSums
 from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.names import parse_name, refuse_alternatives

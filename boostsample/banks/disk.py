@@ -78,7 +78,7 @@ class _TileFiles(NamedTuple):
         return "" if intact else f"{_TILES} is damaged at tile {tile}"
 
 
-class _Files(NamedTuple):
+class _BankFiles(NamedTuple):
     """The arrays of a bank; the first two are mapped files."""
 
     bins: NDArray[np.uint8]
@@ -166,7 +166,7 @@ class DiskBank(FeatureBank):
         self._features.check(features)
 
 
-def _open(folder: Path) -> _Files:
+def _open(folder: Path) -> _BankFiles:
     """Check header and small files, map the large ones; errors as in `check_bank_files`."""
     header = read_bank_header(folder)
     if header["format"] != FORMAT:
@@ -192,7 +192,7 @@ def _open(folder: Path) -> _Files:
         sums, order = small[_TILE_SUMS], header["files"][_TILES]["order"]
         shape = sums.size, TILE * n
         tiles = _TileFiles(np.asarray(_Mapped(folder / _TILES, shape, np.uint8)), sums, order)
-    return _Files(
+    return _BankFiles(
         np.asarray(_Mapped(folder / BINS_FILE, (n_features, n), np.uint8)),
         np.asarray(_Mapped(folder / CUTS_FILE, (n_features, MAX_CUTS), np.float32)),
         small[_N_BINS],

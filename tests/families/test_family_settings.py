@@ -25,7 +25,7 @@ from boostsample.families import (
 
 NAMES = ["age", "sex"]
 #: A family, settings that it takes, and one line for each setting that it refuses.
-REFUSED: list[tuple[Any, dict[str, Any], list[tuple[dict[str, Any], str]]]] = [
+REFUSED: list[tuple[Any, dict[str, Any], Any]] = [
     (
         Columns,
         {"columns": [0]},
