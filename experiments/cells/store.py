@@ -26,6 +26,11 @@ _STALE = 3600.0  # seconds after which a temporary file is taken for that of a k
 _LOG = logging.getLogger(__name__)
 
 
+def key_of_file(name: str) -> str:
+    """The key in the name of a cell's file."""
+    return name.removesuffix(".npz").rpartition("-")[2]
+
+
 def _planned(cell: Cell) -> int:
     return int(cell.facts["n_rounds"])
 
@@ -38,11 +43,15 @@ class Store:
 
     def load(self, task: CellTask) -> Cell | None:
         """The cell of a task; None if there is no usable one."""
-        return self._cells.get(task.key)
+        return self.find(task.file_name)
+
+    def find(self, file_name: str) -> Cell | None:
+        """The cell of the task with this file name."""
+        return self._cells.get(file_name)
 
     def save(self, task: CellTask, cell: Cell) -> None:
         """Store a cell and release its claim."""
-        self._cells[task.key] = cell
+        self._cells[task.file_name] = cell
 
     def begun(self, task: CellTask) -> Cell | None:
         """The longest cell of the run of a task with fewer rounds; None if there is none."""
@@ -87,11 +96,11 @@ class FolderStore(Store):
                 if time.time() - path.stat().st_mtime > _STALE:
                     path.unlink()
 
-    def load(self, task: CellTask) -> Cell | None:
-        """The cell of a task; an unusable file is moved aside, with a warning."""
-        path = self._folder / task.file_name
+    def find(self, file_name: str) -> Cell | None:
+        """The cell of a file; an unusable one is moved aside, with a warning."""
+        path = self._folder / file_name
         try:
-            return read_cell_file(path, task.key)
+            return read_cell_file(path, key_of_file(file_name))
         except FileNotFoundError:
             return None
         except DamagedCell as error:
@@ -121,7 +130,7 @@ class FolderStore(Store):
         found = {}
         for path in self._folder.glob(f"{task.slug}-*.npz"):
             with suppress(FileNotFoundError, DamagedCell):
-                key = path.stem[-len(task.key) :]
+                key = key_of_file(path.name)
                 cell = read_cell_file(path, key) if key != task.key else None
                 if cell is not None and task.continues(cell.facts):
                     found[path] = cell

@@ -9,8 +9,9 @@ same name, moved aside and computed again.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -19,7 +20,6 @@ import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.errors import SettingError
-from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
@@ -77,16 +77,32 @@ class CellTask:
         return f"{self.slug}-{self.key}.npz"
 
 
-def _points(plan: Plan, n_settings: int) -> tuple[int, ...]:
-    """The marks, these divided by the number of settings to tune over, and a curve."""
-    shared = {mark // n_settings for mark in plan.marks if mark >= n_settings}
-    return tuple(sorted({*plan.marks, *shared, *task_points(plan.n_rounds), *plan.extra_points}))
+def points_to_score(
+    marks: Sequence[int], n_settings: int = 1, score_every: float | None = None
+) -> tuple[int, ...]:
+    """Numbers of stumps to score: marks, these divided by the settings to tune over, and a curve.
+
+    `score_every` is a percentage of growth, see `Plan`.
+    """
+    shared = {mark // n_settings for mark in marks if mark >= n_settings}
+    growth = set() if score_every is None else growth_points(marks[-1], score_every)
+    return tuple(sorted({*marks, *shared, *curve_points(marks[-1]), *growth}))
 
 
-def task_points(n_rounds: int) -> list[int]:
+def growth_points(n_rounds: int, percent: float) -> set[int]:
+    """Numbers of stumps that grow by about so many percent each.
+
+    >>> sorted(growth_points(10, 50))
+    [1, 2, 3, 5, 7, 10]
+    """
+    n_steps = math.ceil(math.log(n_rounds) / math.log1p(percent / 100))
+    return set(np.rint(np.geomspace(1, n_rounds, n_steps + 1)).astype(int).tolist())
+
+
+def curve_points(n_rounds: int) -> list[int]:
     """At most 40 numbers of stumps, about equally far apart on a log scale.
 
-    >>> task_points(5)
+    >>> curve_points(5)
     [1, 2, 3, 5]
     """
     curve = np.geomspace(1, n_rounds, min(_CURVE_POINTS, n_rounds))
@@ -143,7 +159,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
 
     groups = []
     for variant in prepared.variants:
-        points = _points(plan, len(variant.trained))
+        points = points_to_score(plan.marks, len(variant.trained), plan.score_every)
         for repetition in range(plan.repeats):
             groups.append(tuple(task(one, repetition, points) for one in variant.trained))
     return groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,8 +16,9 @@ from boostsample.experiments.commands.shared.printing import print_line, print_n
 
 if TYPE_CHECKING:
     from boostsample.experiments.plan.grid import Grid
-    from boostsample.experiments.results.comparison import Comparison
-    from boostsample.experiments.results.folder.write_folder import ResultsFolder
+    from boostsample.experiments.plan.prepared import Prepared
+    from boostsample.experiments.results.read_folder import Results
+    from boostsample.experiments.results.write_folder import ResultsFolder
 
 
 @click.command(context_settings={"show_default": True})
@@ -142,7 +142,7 @@ def compare(
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
-        from boostsample.experiments.results.folder.grid_toml import grid_toml
+        from boostsample.experiments.plan.grid import grid_entries
         from boostsample.experiments.run.backends import check_backend, open_backend
         from boostsample.experiments.run.compare import JobShare
 
@@ -166,7 +166,12 @@ def compare(
         for one in prepared:
             for note in one.notes:
                 display.say(note)
-        store = folder.begin(prepared, grid_toml(grid, prepared))
+        about = {
+            "command": ["boostsample", *context.obj],
+            "title": grid.title,
+            "entries": grid_entries(grid, prepared),
+        }
+        store = folder.begin(prepared, about)
         n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
         n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
         if n_runs > n_kept:
@@ -175,7 +180,7 @@ def compare(
             workers = stack.enter_context(open_backend(backend, jobs))
             from boostsample.experiments.run import compare as job
 
-            comparisons = job.compare_all(prepared, store, workers, display, display.left, share)
+            comparison = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
             if kept := folder.cells_of_grid():
                 display.say(
@@ -184,15 +189,20 @@ def compare(
                 )
             raise
         display.close()
-        if not comparisons:
+        if comparison is None:
             done = f"share {shard} is done; {folder.cells_of_grid():,} of {n_runs:,} runs are saved"
             print_line(f"{done}\nresults: {folder.path}")
             if picture is not None:
                 print_note(f"{picture} is not drawn; the share that completes the grid draws it")
             return
-        _write(context, grid, folder, comparisons)
+        try:
+            folder.write(comparison)
+        finally:  # tables are printed even if the folder cannot be written
+            for one in prepared:
+                _print_comparison(comparison.part(one.data.name), one)
+        print_line(f"results: {folder.path}")
         if picture is not None:
-            plots.save_picture(plots.comparison_figure(comparisons[0]), picture)
+            plots.save_picture(plots.comparison_figure(comparison), picture)
             print_line(f"plot: {picture}")
 
 
@@ -239,7 +249,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
-    from boostsample.experiments.results.folder.write_folder import ResultsFolder
+    from boostsample.experiments.results.write_folder import ResultsFolder
 
     if results is not None:
         return ResultsFolder(results)
@@ -249,26 +259,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     return ResultsFolder.new("results", "-".join(names))
 
 
-def _write(
-    context: click.Context, grid: Grid, folder: ResultsFolder, comparisons: Sequence[Comparison]
-) -> None:
-    """Write the rows and print the tables."""
-    from boostsample.experiments.results.folder.write_folder import settings_record
-
-    command = ["boostsample", *context.obj]
-    settings = {"command": command, "title": grid.title, **settings_record(comparisons)}
-    rows = [row for one in comparisons for row in one.rows]
-    curves = [row for one in comparisons for row in one.curves]
-    history = [row for one in comparisons for row in one.history] if grid.plan.history else None
-    try:
-        folder.write(rows, settings, history, curves)
-    finally:  # tables are printed even if the folder cannot be written
-        for one in comparisons:
-            _print_comparison(one)
-    print_line(f"results: {folder.path}")
-
-
-def _print_comparison(comparison: Comparison) -> None:
+def _print_comparison(comparison: Results, prepared: Prepared) -> None:
     from boostsample.experiments.results.labels import STUMP, learner_label
     from boostsample.experiments.tables.score_tables import score_table
     from boostsample.experiments.tables.tables import (
@@ -277,7 +268,7 @@ def _print_comparison(comparison: Comparison) -> None:
         tuning_table,
     )
 
-    prepared, rows = comparison.prepared, comparison.rows
+    rows = comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
     plan = prepared.plan
@@ -297,6 +288,6 @@ def _print_comparison(comparison: Comparison) -> None:
             print_table(score_table(scored, "auc"))
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))
-    print_line(f"{settings_in_use_text(comparison)}\n")
-    for note in comparison.notes:
+    print_line(f"{settings_in_use_text(comparison, prepared.learner_in_use)}\n")
+    for note in comparison.settings_of(prepared.data.name)["notes"]:
         print_line(f"note: {note}\n")

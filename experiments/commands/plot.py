@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from boostsample.experiments.results.folder.read_folder import Results
+    from boostsample.experiments.results.read_folder import Results
     from boostsample.experiments.results.runs import Run
 
 _WHAT = ("curves", "families", "features", "sampling", "edges", "margins", "ranks")
@@ -123,8 +123,8 @@ def plot(
 def _read(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
     """The results of the folders with new names, or the part of them on one data set."""
     from boostsample.experiments.plots.drawing.renaming import renamed_results
-    from boostsample.experiments.results.folder.read_folder import read_results
     from boostsample.experiments.results.joined import joined_results
+    from boostsample.experiments.results.read_folder import read_results
 
     there = [read_results(folder) for folder in folders]
     found = renamed_results(joined_results(there), names)
@@ -177,14 +177,14 @@ def _of_features(
 
 def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set."""
-    from boostsample.experiments.results.folder.read_folder import lost_runs, read_runs
     from boostsample.experiments.results.joined import joined_runs
+    from boostsample.experiments.results.read_folder import lost_runs, read_results, read_runs
 
     found = []
     for folder in folders:
         runs = read_runs(folder)
         found.append(runs)
-        if lost := lost_runs(folder, runs):
+        if lost := lost_runs(read_results(folder), runs):
             print_note(
                 f"'{folder}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
                 "used; the picture shows the others"

@@ -91,8 +91,8 @@ def table(
     """
     from boostsample.experiments.common.new_names import parse_new_names
     from boostsample.experiments.results.curves import MEASURES, parse_levels
-    from boostsample.experiments.results.folder.read_folder import read_results
     from boostsample.experiments.results.joined import joined_results
+    from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.tables.choices import split_names
     from boostsample.experiments.tables.formats import FORMATS, chosen_format, one_by_one
     from boostsample.experiments.tables.latex import parse_width, to_latex

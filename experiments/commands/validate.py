@@ -36,7 +36,7 @@ def validate(
     says where the smallest error is at the end of the run, still falling. TEST is not read to
     choose; without it, the choices alone are printed.
     """
-    from boostsample.experiments.results.folder.read_folder import read_results
+    from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.results.validation import choose, score_choices
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.experiments.tables.validation_table import validation_csv, validation_tables

@@ -11,13 +11,15 @@ with the names, meanings and defaults of the options of `boostsample compare`. A
 as in an option, or a table of its name and settings, in which an array gives alternatives to tune
 over and ``tune = true`` adds the strategy's own tuning grid. A data set is a text, as in an option,
 or a table such as ``{ path = "x.csv", label = "target", drop = ["ID"], families = ["columns"] }``.
-All errors of a file are reported at once.
+All errors of a file are reported at once. ``plan.json`` of a results folder has the same entries,
+with everything written out: all strategies, settings and families, independent of the defaults of
+later versions.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -26,7 +28,7 @@ from typing import Any, NamedTuple
 from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
-from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.data.datasets import dataset_names, load_dataset
 from boostsample.experiments.data.file_options import (
     FILE_OPTIONS,
     check_file_option,
@@ -35,7 +37,7 @@ from boostsample.experiments.data.file_options import (
 from boostsample.experiments.plan.plan import Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
-from boostsample.files.json_text import read_toml
+from boostsample.files.json_text import read_json, read_toml
 from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {
@@ -128,13 +130,15 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
         raise SettingError(f"{unknown('grid', name_or_path, shipped)}, {hint}") from None
     except OSError as error:
         raise DataError(f"the grid '{path}' cannot be read: {os_fault(error)}") from error
+    is_plan = path.suffix == ".json"
     try:
-        found = read_toml(content)
-    except ValueError as error:
-        raise SettingError(f"the grid '{path}' must be TOML in UTF-8: {error}") from error
+        parsed = dict(read_json(content)["entries"]) if is_plan else read_toml(content)
+    except (KeyError, TypeError, ValueError) as error:
+        rule = "the plan.json of a results folder, with entries" if is_plan else "TOML in UTF-8"
+        raise SettingError(f"the grid '{path}' must be {rule}: {error}") from error
     faults = Faults()
     entries = {}
-    for name, value in found.items():
+    for name, value in parsed.items():
         with faults.at(name):
             entries[name] = _entry(name, value, faults)
     if entries.get("tune") and "strategies" in entries and not faults:
@@ -169,6 +173,71 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
         )
     grid = {name: entries[name] for name in ("data", "title") if name in entries}
     return Grid(plan=plan, **grid)
+
+
+def grid_entries(grid: Grid, prepared: Sequence[Prepared]) -> dict[str, Any]:
+    """The entries of a grid file that makes the same cells, from a grid fitted to its data sets.
+
+    A path to the user's own data stays as it was given.
+    """
+    plan = grid.plan
+    families = [_families_entry(one) for one in prepared]
+    undrawn = {variant.label: variant for variant in plan.undrawn}
+    strategies = [[_variant_entry(undrawn[v.label]) for v in one.variants] for one in prepared]
+    shared = all(names == families[0] for names in families)
+    data: list[Any] = []
+    for source, one, names in zip(grid.data, prepared, families, strict=True):
+        is_named = source.name.partition("(")[0] in dataset_names()
+        options = {} if is_named else dict(source.options)
+        name = one.data.name if is_named else source.name
+        entry = {"path" if options else "name": name, **options}
+        if not shared:
+            entry["families"] = names
+        data.append(entry if len(entry) > 1 else entry["name"])
+    entries = {
+        "title": grid.title or None,
+        "data": data,
+        # If some data sets leave out `full`, the default strategies must stay the default.
+        "strategies": strategies[0] if all(s == strategies[0] for s in strategies) else None,
+        "families": families[0] if shared else None,
+        "rounds": list(plan.marks),
+        "repeats": plan.repeats,
+        "budget": plan.budget,
+        "weight_init": plan.weights,
+        "learner": plan.learner,
+        **plan.step_settings,
+        "seed": plan.seed,
+        "draws": plan.draws,
+        "score_every": plan.score_every,
+        "bank": plan.bank.label,
+        "history": plan.history or None,
+    }
+    return {key: value for key, value in entries.items() if value is not None}
+
+
+def _families_entry(prepared: Prepared) -> list[Any]:
+    if prepared.plan.families is None:
+        return [family.name for family in prepared.families]
+    return [_variant_entry(variant) for variant in prepared.plan.families]
+
+
+def _variant_entry(variant: Variant) -> str | dict[str, Any]:
+    """A variant as text, or as a table if it is tuned or its settings cannot be read from text."""
+    settings = dict(variant.settings)
+    if not variant.grid and dict(Variant.parse(variant.label).settings) == settings:
+        return variant.label
+    for key in variant.grid[0].settings if variant.grid else ():
+        values = list({repr(one.settings[key]): one.settings[key] for one in variant.grid}.values())
+        if len(values) > 1:  # others are fixed, or come from the strategy's own tuning grid
+            settings[key] = values
+    # Grid files have no null: settings read the text "none" as None.
+    return {"name": variant.name, **{key: _without_null(v) for key, v in settings.items()}}
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_null(one) for one in value]
+    return "none" if value is None else value
 
 
 def _same_budget(*given: str | int) -> bool:

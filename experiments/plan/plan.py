@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import (
@@ -143,18 +140,6 @@ class Plan:
     def n_rounds(self) -> int:
         """Number of boosting rounds: the last mark."""
         return self.marks[-1]
-
-    @property
-    def extra_points(self) -> set[int]:
-        """The numbers of stumps to score for `score_every`.
-
-        >>> sorted(Plan(marks=(10,), score_every=50).extra_points)
-        [1, 2, 3, 5, 7, 10]
-        """
-        if self.score_every is None:
-            return set()
-        steps = math.ceil(math.log(self.n_rounds) / math.log1p(self.score_every / 100))
-        return set(np.rint(np.geomspace(1, self.n_rounds, steps + 1)).astype(int).tolist())
 
     def looks(self, n_examples: int) -> int | None:
         """Return the looks per search on N training examples; None if no budget is given.

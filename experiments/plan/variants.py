@@ -47,12 +47,6 @@ class Variant:
         """
         return cls(*parse_name(text))
 
-    @classmethod
-    def from_record(cls, entry: Mapping[str, Any]) -> Variant:
-        """The strategy of an entry of ``grid.json``."""
-        grid = tuple(cls(one["name"], one["settings"]) for one in entry["grid"])
-        return cls(entry["name"], entry["settings"], grid)
-
     @property
     def settings_text(self) -> str:
         """The settings in alphabetical order, as `parse` reads them after the name."""
@@ -63,6 +57,11 @@ class Variant:
         """Name, for a tuned strategy with `TUNED_VARIANT`, and settings as shown in tables."""
         name = self.name + TUNED_VARIANT if self.grid else self.name
         return f"{name}:{self.settings_text}" if self.settings else name
+
+    @property
+    def row_name(self) -> str:
+        """What the column `strategy` of rows has: the label if it is tuned, else the name."""
+        return self.label if self.grid else self.name
 
     @property
     def trained(self) -> tuple[Variant, ...]:

@@ -20,8 +20,6 @@ from boostsample.experiments.results.curves import (
     curves_of_data,
     shared_curve,
 )
-from boostsample.experiments.results.folder.read_folder import Results
-from boostsample.experiments.results.folder.write_folder import settings_record
 from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
@@ -29,13 +27,12 @@ from boostsample.experiments.results.labels import (
     is_charged,
     with_learner,
 )
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import SMOOTHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from boostsample.experiments.results.comparison import Comparison
 
 Rows = Sequence[Mapping[str, Any]]
 _NAMES = {"loss": "loss", "error": "test error", SMOOTHED: "smoothed test error"}
@@ -100,10 +97,9 @@ def curves_figure(
     return figure
 
 
-def comparison_figure(comparison: Comparison) -> Figure:
+def comparison_figure(comparison: Results) -> Figure:
     """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
-    settings = settings_record([comparison])
-    return curves_figure([Results(comparison.rows, settings, None, curves=comparison.curves)])
+    return curves_figure([comparison])
 
 
 def _strategy(

@@ -20,7 +20,7 @@ from boostsample.experiments.plots.drawing.figures import (
     styled_axes,
 )
 from boostsample.experiments.plots.drawing.layout import current_layout, wrapped_text
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import (
     LEVEL,
     Ranking,

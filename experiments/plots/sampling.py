@@ -17,13 +17,13 @@ from boostsample.experiments.plots.drawing.windows import (
     window_middles,
 )
 from boostsample.experiments.results.curves import curves_of_results, shared_curve
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import (
     counted,
     is_charged,
     learners_of,
     with_learner,
 )
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figu
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "
             "again into a new folder"
         )
-    (found,) = curves_of_results(Results([], {"rounds": []}, None, curves=own))
+    (found,) = curves_of_results(Results({"rounds": []}, own))
     means = {
         label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
         for label, runs in found.runs.items()

@@ -7,6 +7,7 @@ from its cells as far as possible.
 from __future__ import annotations
 
 import inspect
+import json
 import shlex
 import statistics
 import sys
@@ -23,18 +24,17 @@ from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
-from boostsample.experiments.results.folder.read_folder import (
-    Results,
-    lost_runs,
-    read_folder_toml,
-    read_results,
-    read_runs,
-)
 from boostsample.experiments.results.labels import (
     counted,
     label_of,
     learner_label,
     learners_of,
+)
+from boostsample.experiments.results.read_folder import (
+    Results,
+    lost_runs,
+    read_results,
+    read_runs,
 )
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 from boostsample.experiments.tables.number_formats import mean_std
@@ -49,7 +49,7 @@ class FactSource:
 
     results: Results
     runs: Mapping[str, list[Run]]  # kept runs by data set; empty without cells
-    grid_file: str | None  # content of ``grid.toml``
+    grid_file: str | None  # a grid file that makes the same cells
     lost: int = 0  # runs of the grid whose cells are missing or cannot be used, if there are others
 
     @property
@@ -74,50 +74,21 @@ class FactSource:
 
     @cached_property
     def data_sets(self) -> dict[str, dict[str, Any]]:
-        """The facts of each data set that has rows, by name; keys as in ``settings.json``."""
+        """The facts of each data set that has rows, by name; keys as in ``plan.json``."""
         known = {str(one["name"]): one for one in self.settings["data_sets"]}
-        return {
-            name: known[name] if "families" in known[name] else self._from_cells(known[name])
-            for name in self.names
-        }
-
-    def _from_cells(self, known: Mapping[str, Any]) -> dict[str, Any]:
-        """The facts of a data set of an incomplete folder."""
-        cell = self.runs[str(known["name"])][0].cell
-        about = cell.about["data"]
-        n_test = int(cell.arrays["margins"][1, 0].sum()) // int(cell.about["n_labels"])
-        return {
-            "name": known["name"],
-            "sha256": cell.facts["data"]["sha256"],
-            "shape": about["shape"],
-            "classes": [None] * about["classes"],
-            "n_train": known.get("n_train", [about["shape"][0] - n_test]),
-            "n_test": known.get("n_test", [n_test]),
-            "families": [{"name": name, "n_features": n} for name, n in about["families"]],
-            "strategies": [_searched(one) for one in known["searches"] if not one["repetition"]],
-            "notes": [],
-        }
+        return {name: known[name] for name in self.names}
 
 
 def read_fact_source(path: Path) -> FactSource:
     """Read a results folder, with its runs if it has cells; errors as in `read_results`."""
     results = read_results(path)
+    entries = results.settings.get("entries")
+    grid = None if entries is None else json.dumps({"entries": entries}, indent=1) + "\n"
     try:
         runs = read_runs(path)
     except DataError:
-        return FactSource(results, {}, read_folder_toml(path))  # a small folder, without cells
-    return FactSource(results, runs, read_folder_toml(path), lost_runs(path, runs))
-
-
-def _searched(search: Mapping[str, Any]) -> dict[str, Any]:
-    """A strategy of ``grid.json`` with the keys of ``settings.json``."""
-    variant = Variant.from_record(search)
-    return {
-        "strategy": variant.label if variant.grid else variant.name,
-        "settings": variant.settings_text,
-        "budget": [min(search["budgets"])],
-        "grid": [one.settings_text for one in variant.grid],
-    }
+        return FactSource(results, {}, grid)  # a small folder, without cells
+    return FactSource(results, runs, grid, lost_runs(results, runs))
 
 
 def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
@@ -314,7 +285,7 @@ def facts_of_rounds(source: FactSource, name: str) -> ListingItem | None:
 def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
     """List the commands, the grid file and the origin of a comparison."""
     stem = "-".join(dict.fromkeys(slug(name.partition("(")[0]) for name in source.names))[:60]
-    file, folder = f"{stem}.toml", f"{stem}-again"
+    file, folder = f"{stem}.json", f"{stem}-again"
     commands = []
     if source.settings.get("command"):
         command = shlex.join(map(str, source.settings["command"]))

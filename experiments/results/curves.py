@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import (
     HIGHER_IS_BETTER,
     MAIN_METRICS,
@@ -30,6 +29,7 @@ from boostsample.experiments.results.labels import (
     label_of,
     learners_of,
 )
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import (
     SMOOTHED,
     SMOOTHED_COLUMN,
@@ -259,9 +259,8 @@ def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, lev
 
 def curves_of_results(results: Results) -> list[Curves]:
     """The curves of a results folder, one for each data set."""
-    rows: Iterable[Mapping[str, Any]] = results.curves or results.rows
     found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
-    for row in rows:
+    for row in results.table:
         of_data = found.setdefault(row["data"], {})
         of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
     marks = tuple(results.settings["rounds"])

@@ -9,8 +9,8 @@ from typing import Any
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.curves import check_disjoint_curves, curves_of_results
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of, learners_of
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run
 
 _SAME = {
@@ -51,7 +51,7 @@ def _joined(name: str, parts: Sequence[Results]) -> Results:
     first = parts[0]
     for key, what in _SAME.items():
         entries = [{**one.settings, **one.settings_of(name)} for one in parts]
-        known = [one[key] for one in entries if key in one]  # incomplete folders lack some
+        known = [one[key] for one in entries if key in one]
         if any(value != known[0] for value in known):
             raise SettingError(
                 f"the results of '{name}' must have the same {what} to be compared by learner "
@@ -64,21 +64,20 @@ def _joined(name: str, parts: Sequence[Results]) -> Results:
     marks = sorted(shared & {mark for one in parts for mark in one.settings["rounds"]})
     notes = [note for one in parts for note in _notes(one, name)]
     entry = {**first.settings_of(name), "notes": list(dict.fromkeys(notes))}
-    entry.pop("searches", None)
+    entry.pop("strategies", None)  # their labels lack the learner
+    whole = all(one.curves for one in parts)
     settings = {
         **first.settings,
         "rounds": marks or [max(shared)],
         "repeats": max(int(one.settings.get("repeats", 0)) for one in parts),
         "data_sets": [entry],
+        "curves": whole,
     }
     return replace(
         first,
-        rows=[_with_learner(row) for one in parts for row in one.rows],
-        curves=[_with_learner(row) for one in parts for row in one.curves]
-        if all(one.curves for one in parts)
-        else [],
         settings=settings,
-        history=None,
+        table=[_with_learner(row) for one in parts for row in (one.curves if whole else one.rows)],
+        history=[],
         missing=sum(one.missing for one in parts),
     )
 

@@ -1,4 +1,4 @@
-"""Runs: one strategy in one repetition; of a tuned strategy, the best of its tuning grid.
+"""Runs and their rows: one strategy in one repetition; of a tuned strategy, the best of its grid.
 
 Tuning as in [DF11] 5.2 trains every setting of the tuning grid in full and keeps the best run:
 "We tune the meta-parameters of these techniques [...] by training them multiple times over a large
@@ -14,20 +14,53 @@ paper. Two sets of result rows show both sides:
 - ``ucb* charged``: at mark m the kept run after m // M stumps, with the looks and seconds of all M
   runs after this number of stumps, about the looks of m stumps without tuning. NaN if that is less
   than one stump. The run is chosen by its final loss and need not be the best one at each mark.
+
+A run has a row at each mark, and about forty others, about equally far apart on a log scale.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
-from boostsample.experiments.cells.tasks import task_points
+from boostsample.experiments.cells.tasks import curve_points, points_to_score
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import label_of, learner_label
+from boostsample.history import Column
+
+RESULT_SCHEMA = (
+    Column("data", str, "data set"),
+    Column("strategy", str, "name; label with `*` if tuned, ` charged` if looks include tuning"),
+    Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
+    Column("learner", str, "learner"),
+    Column("repetition", int, "repetition, counted from 0"),
+    Column(
+        "stumps",
+        int,
+        "number of rounds, each a base classifier: with the learner `stump`, of stumps",
+    ),
+    Column("log10_loss", float, "log10 of the exponential loss on the training examples"),
+    Column("test_error", float, "error on the test examples in percent"),
+    Column("looks", int, "looks so far for search and modelling, without the finish"),
+    Column("seconds", float, "seconds of training so far, without evaluation"),
+    Column("balanced_accuracy", float, "balanced accuracy on the test examples, 0 to 1"),
+    Column("f1", float, "macro F1 on the test examples, 0 to 1"),
+    Column("log_loss", float, "log loss (natural logarithm) on the test examples"),
+)
+"""Columns of result rows."""
+TABLE_SCHEMA = (
+    *RESULT_SCHEMA,
+    Column("auc", float, "area under the ROC curve on the test examples; NaN except at marks"),
+    Column("features", float, "features searched (Q), mean over all searches so far"),
+    Column("examples", float, "examples drawn (T), mean over all searches so far"),
+)
+"""Columns of ``table.csv``."""
+RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
+TABLE_COLUMNS = tuple(column.name for column in TABLE_SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -57,10 +90,14 @@ class Run:
     tuning: TuningRuns | None = None  # of the kept run of a tuned strategy
 
     @property
+    def data(self) -> str:
+        """Name of the data set."""
+        return str(self.cell.facts["data"]["name"])
+
+    @property
     def row_names(self) -> dict[str, Any]:
         """The columns `strategy` and `settings` of its rows."""
-        name = self.variant.label if self.variant.grid else self.variant.name
-        return {"strategy": name, "settings": self.trained.settings_text}
+        return {"strategy": self.variant.row_name, "settings": self.trained.settings_text}
 
     @property
     def learner(self) -> str:
@@ -73,19 +110,9 @@ class Run:
         return self.cell.n_rounds
 
     @property
-    def loss(self) -> list[float]:
-        """log10 of the exponential loss after each round."""
-        return list(self.cell.loss.tolist())
-
-    @property
     def final_loss(self) -> float:
         """log10 of the exponential loss after the last round."""
         return self.cell.loss_at[self.n_rounds]
-
-    @property
-    def errors(self) -> dict[int, float]:
-        """Test error in percent by number of stumps, at the marks and the points of the curve."""
-        return self.cell.errors
 
     @property
     def looks(self) -> dict[str, int]:
@@ -97,11 +124,6 @@ class Run:
         """Training time, without evaluation."""
         return float(self.cell.seconds[-1])
 
-    @property
-    def stopped(self) -> str:
-        """Why training ended before the last mark; empty if it did not."""
-        return str(self.cell.about["stopped"])
-
     def spent_at(self, stumps: int) -> tuple[int, float]:
         """Looks (search and modelling) and seconds for a number of stumps, or for all."""
         if not stumps:
@@ -110,86 +132,104 @@ class Run:
         looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
         return looks, float(self.cell.seconds[at])
 
-    def row(self, stumps: int, own: int | None = None) -> dict[str, Any]:
-        """The result row of a number of stumps; a run that ended early repeats its last state.
+    def table_rows(self, marks: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """The rows up to the last mark, with `TABLE_COLUMNS`, ascending in stumps.
 
-        With `own`, a charged row: the run after `own` stumps, with the looks and seconds of all
-        runs of its tuning; loss, error and the other metrics are NaN for 0. The other metrics are
-        also NaN if the cell lacks them.
+        A run that ended early repeats its last state at the marks. The charged rows of a tuned
+        strategy follow.
         """
-        names = self.row_names
-        if own is None:
-            at, (looks, seconds) = stumps, self.spent_at(stumps)
-        else:
-            assert self.tuning is not None, "only tuned strategies have charged rows"
-            at, (looks, seconds) = own, self.tuning.spent[own]
-            names["strategy"] += CHARGED_VARIANT
-        at = min(at, self.n_rounds)
-        return {
-            "data": self.cell.facts["data"]["name"],
-            **names,
-            "learner": self.learner,
-            "repetition": self.repetition,
-            "stumps": stumps,
-            "log10_loss": self.cell.loss_at[at] if at else math.nan,
-            "test_error": self.errors[at] if at else math.nan,
-            "looks": looks,
-            "seconds": seconds,
-            **{name: by.get(at, math.nan) for name, by in self.cell.class_metrics.items()},
+        means = {
+            "features": self.cell.mean("n_features"),
+            "examples": self.cell.mean("n_examples"),
         }
+
+        def row(stumps: int, trained: int, strategy: str, spent: tuple[int, float]) -> Any:
+            at = min(trained, self.n_rounds)
+            cell = self.cell
+            return {
+                "data": self.data,
+                "strategy": strategy,
+                "settings": self.trained.settings_text,
+                "learner": self.learner,
+                "repetition": self.repetition,
+                "stumps": stumps,
+                "log10_loss": cell.loss_at[at] if at else math.nan,
+                "test_error": cell.errors[at] if at else math.nan,
+                "looks": spent[0],
+                "seconds": spent[1],
+                **{name: values.get(at, math.nan) for name, values in cell.class_metrics.items()},
+                "auc": cell.areas.get(at, math.nan),
+                **{name: float(mean[at - 1]) if at else math.nan for name, mean in means.items()},
+            }
+
+        name = self.variant.row_name
+        for at in sorted({*(at for at in self.cell.loss_at if at <= marks[-1]), *marks}):
+            yield row(at, at, name, self.spent_at(at))
+        if self.tuning is None:
+            return
+        n_runs = len(self.tuning.losses)
+        shown = {mark: mark // n_runs for mark in marks}
+        between = {n_runs * at: at for at in self.tuning.spent if at not in shown.values()}
+        for stumps, trained in sorted((shown | between).items()):
+            if stumps <= marks[-1]:
+                yield row(stumps, trained, name + CHARGED_VARIANT, self.tuning.spent[trained])
+
+    def history_rows(self) -> Iterator[dict[str, Any]]:
+        """Its history rows, if any, preceded by data set, strategy and repetition."""
+        names = {"data": self.data, **self.row_names, "repetition": self.repetition}
+        for row in self.cell.history or ():
+            yield {**names, **row}
 
 
 def runs_by_strategy(runs: Iterable[Run]) -> dict[str, list[Run]]:
     """The runs of each strategy by its label, in order of appearance; DataError without runs."""
-    found: dict[str, list[Run]] = {}
+    runs_of: dict[str, list[Run]] = {}
     for run in runs:
-        found.setdefault(label_of(run.row_names), []).append(run)
-    if not found:
+        runs_of.setdefault(label_of(run.row_names), []).append(run)
+    if not runs_of:
         raise DataError("the results must have runs, got none; run it again into a new folder")
-    return found
+    return runs_of
 
 
-def keep_tuned_run(runs: Iterable[Run], n_runs: int, marks: Sequence[int]) -> Run:
-    """The run with the smallest final loss, with the totals over all runs as its `tuning`.
+def kept_run(
+    variant: Variant,
+    search: Mapping[str, Any],
+    plan: Mapping[str, Any],
+    load: Callable[[str], Cell | None],
+) -> tuple[Run | None, int]:
+    """The run of a strategy with the smallest final loss, and the number of cells that are missing.
 
-    `runs` has one run for each of the `n_runs` settings of the tuning grid, in its order; at most
-    two are held at a time. A single run is not tuned.
+    `search` and `plan` are records of ``plan.json``, see `plan_file`; `load` gives the cell of a
+    file, None without a usable one. A cell without a score of the plan is missing, too. No run is
+    kept if a cell is missing. At most two cells are held at a time. The `tuning` of a run that was
+    tuned has the totals over all runs.
     """
     kept: Run | None = None
     losses: list[float] = []
-    budget, seconds = 0, 0.0
+    missing, seconds = 0, 0.0
     looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
-    points = {*(mark // n_runs for mark in marks), *task_points(marks[-1])}
-    spent = {stumps: (0, 0.0) for stumps in points if n_runs * stumps <= marks[-1]}
-    for one in runs:
-        if kept is None or one.final_loss < kept.final_loss:
-            kept = one
-        losses.append(one.final_loss)
-        budget += one.budget
-        seconds += one.seconds
-        looks = {purpose: looks[purpose] + one.looks[purpose] for purpose in LOOKS}
+    marks, n_runs = plan["rounds"], len(search["files"])
+    points = points_to_score(marks, n_runs, plan.get("score_every"))
+    shared = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
+    spent = {stumps: (0, 0.0) for stumps in shared if n_runs * stumps <= marks[-1]}
+    entries = zip(variant.trained, search["budgets"], search["files"], strict=True)
+    for trained, budget, file in entries:
+        cell = load(file)
+        if cell is None or not cell.has(points, marks, bool(plan.get("history"))):
+            missing += 1
+            continue
+        run = Run(variant, search["repetition"], budget, trained, cell)
+        if kept is None or run.final_loss < kept.final_loss:
+            kept = run
+        losses.append(run.final_loss)
+        seconds += run.seconds
+        looks = {purpose: looks[purpose] + run.looks[purpose] for purpose in LOOKS}
         for stumps, so_far in spent.items():
-            mine = one.spent_at(stumps)
-            spent[stumps] = (so_far[0] + mine[0], so_far[1] + mine[1])
-    assert kept is not None, "a strategy has at least one run"
+            own = run.spent_at(stumps)
+            spent[stumps] = (so_far[0] + own[0], so_far[1] + own[1])
+    if missing or kept is None:
+        return None, missing
     if n_runs > 1:
+        budget = sum(search["budgets"])
         kept.tuning = TuningRuns(tuple(losses), budget, looks, seconds, spent)
-    return kept
-
-
-def tuning_record(variant: Variant, runs: Sequence[Run]) -> dict[str, Any]:
-    """The tuning grid of a strategy, its kept runs and all final losses, as JSON takes it."""
-    return {
-        "grid": [one.settings_text for one in variant.grid],
-        "tuning": [
-            {
-                "repetition": one.repetition,
-                "kept": one.trained.settings_text,
-                "final_log10_loss": list(one.tuning.losses),
-                "looks": one.tuning.looks["search"] + one.tuning.looks["modelling"],
-                "seconds": one.tuning.seconds,
-            }
-            for one in runs
-            if one.tuning is not None
-        ],
-    }
+    return kept, 0

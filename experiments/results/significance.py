@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, counted, is_charged
+from boostsample.experiments.results.read_folder import Results
 
 LEVEL = 0.05
 """Level of all tests."""

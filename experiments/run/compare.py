@@ -9,19 +9,18 @@ depend on the plan alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import CellTask, task_groups
+from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.runs import Run, keep_tuned_run
+from boostsample.experiments.results.plan_file import finished_record, plan_record
+from boostsample.experiments.results.read_folder import Results, make_results
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.schedule import Schedule
@@ -52,9 +51,7 @@ class JobShare:
         return set(sorted(set(keys))[self.index - 1 :: self.count])
 
 
-def compare(
-    data: Dataset, plan: Plan | None = None, progress: Progress | None = None
-) -> Comparison:
+def compare(data: Dataset, plan: Plan | None = None, progress: Progress | None = None) -> Results:
     """Compare strategies on a data set, in threads and in memory.
 
     Parameters
@@ -80,8 +77,9 @@ def compare(
     """
     prepared = prepare(data, Plan() if plan is None else plan)
     with open_backend("threading", prepared.plan.n_jobs) as backend:
-        (comparison,) = compare_all([prepared], Store(), backend, progress)
-    return comparison
+        results = compare_all([prepared], Store(), backend, progress)
+    assert results is not None
+    return results
 
 
 def compare_all(
@@ -91,18 +89,17 @@ def compare_all(
     progress: Progress | None = None,
     left: Callable[[float | None], None] | None = None,
     shard: JobShare | None = None,
-) -> list[Comparison]:
-    """Train the cells that are missing in the store, and return one comparison per data set.
+) -> Results | None:
+    """Train the cells that are missing in the store, and return the results of all data sets.
 
     The store is closed at the end. `left` is called with the estimated seconds until the end, None
-    while unknown. With `shard`, only its cells are trained; if others are missing, the result is
-    empty. BoostSampleError if a cell fails or cannot be stored; the cells finished before are in
+    while unknown. With `shard`, only its cells are trained; if others are missing, there are no
+    results. BoostSampleError if a cell fails or cannot be stored; the cells finished before are in
     the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
-    groups = [task_groups(one) for one in prepared]
-    tasks = [[task for group in of_data for task in group] for of_data in groups]
+    tasks = [[task for group in task_groups(one) for task in group] for one in prepared]
     if shard is not None:
         keys = shard.share_of([task.key for of_data in tasks for task in of_data])
         tasks = [[task for task in of_data if task.key in keys] for of_data in tasks]
@@ -110,31 +107,13 @@ def compare_all(
         schedule.run(list(zip(prepared, tasks, strict=True)))
     finally:
         store.close()
-    try:
-        found = []
-        for one, mine in zip(prepared, groups, strict=True):
-            searched = [variant for variant in one.variants for _ in range(one.plan.repeats)]
-            kept = [
-                keep_tuned_run(_runs(variant, group, store), len(group), one.plan.marks)
-                for variant, group in zip(searched, mine, strict=True)
-            ]
-            found.append(Comparison(one, kept))
-        return found
-    except _MissingCell as error:
-        if shard is not None:
-            return []
+    record = plan_record(prepared)
+    results = make_results(record, store.find, keep_runs=True)
+    if results.missing and shard is not None:
+        return None
+    if results.missing:
         raise DataError(
-            f"the cell {error} was removed or damaged during the run; run the same command again"
-        ) from None
-
-
-class _MissingCell(Exception):
-    """A cell, or a score of it, is not in the store; the message is the name of its file."""
-
-
-def _runs(variant: Variant, group: Sequence[CellTask], store: Store) -> Iterator[Run]:
-    for task in group:
-        cell = store.load(task)
-        if cell is None or not cell.has(task.points, task.marks, task.history):
-            raise _MissingCell(task.file_name)
-        yield Run(variant, task.repetition, task.budget, task.variant, cell)
+            f"{results.missing:,} cells were removed or damaged during the run; run the same "
+            "command again"
+        )
+    return replace(results, settings=finished_record(record, results.runs))

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from boostsample.experiments.plan.variants import Variant, is_tuned_variant
+from boostsample.experiments.plan.variants import is_tuned_variant
 from boostsample.experiments.results.curves import Curves
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import LEVEL, Verdict
 from boostsample.experiments.results.smoothed import SMOOTHED
 from boostsample.loop.smoothed import window
@@ -116,7 +116,7 @@ def _level_notes(axis: str, levels: Sequence[float] | None, counted: str) -> lis
 def _tuning_notes(
     axis: str, labels: Sequence[str], facts: Mapping[str, Any], counted: str
 ) -> list[str]:
-    """The notes of the comparison; incomplete folders have none yet and get the usual one."""
+    """The notes of the comparison; results without notes get the usual one."""
     notes = [note for note in facts.get("notes", ()) if _concerns(note, labels)]
     if "notes" not in facts and any(map(is_tuned_variant, labels)):
         notes.append(
@@ -149,7 +149,7 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    planned = dict.fromkeys(Variant.from_record(one).label for one in facts.get("searches", ()))
+    planned = dict.fromkeys(label_of(strategy) for strategy in facts.get("strategies", ()))
     there = {label_of(row) for row in results.rows if row["data"] == curves.data}
     absent = [label for label in planned if label not in there]
     if absent:

@@ -20,7 +20,6 @@ from boostsample.experiments.results.curves import (
     check_disjoint_curves,
     curves_of_results,
 )
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import (
     counted,
     is_charged,
@@ -29,6 +28,7 @@ from boostsample.experiments.results.labels import (
     repetitions,
     with_learner,
 )
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import Verdict, told_apart
 from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
 from boostsample.experiments.tables.notebook import notebook_html
@@ -168,7 +168,7 @@ def result_table(
     Parameters
     ----------
     results : sequence of Results
-        See `boostsample.experiments.results.folder.read_folder.read_results`.
+        See `boostsample.experiments.results.read_folder.read_results`.
     metric : str
         One of `boostsample.experiments.results.curves.MEASURES`.
     axis : str
@@ -192,7 +192,7 @@ def result_table(
 
     Examples
     --------
-    >>> from boostsample.experiments.results.folder.read_folder import Results
+    >>> from boostsample.experiments.results.read_folder import Results
     >>> rows = [
     ...     {"data": "made", "strategy": name, "settings": "", "stumps": 10, "repetition": r,
     ...      "log10_loss": loss + 0.02 * r}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from boostsample.experiments.cells.cell_file import LOOKS
-from boostsample.experiments.plan.variants import CHARGED_VARIANT
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import STUMP, counted
 from boostsample.experiments.results.runs import Run, TuningRuns
 from boostsample.experiments.tables.notebook import notebook_html
 from boostsample.experiments.tables.number_formats import mean_std
 
 if TYPE_CHECKING:
-    from boostsample.experiments.results.comparison import Comparison
+    from boostsample.experiments.results.read_folder import Results
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,23 @@ class Table:
         return notebook_html(self.title, self.header, self.rows)
 
 
-def looks_table(comparison: Comparison) -> Table:
+def looks_table(results: Results) -> Table:
     """Mean looks and milliseconds a round of each strategy, over all rounds and repetitions.
 
     A tuned strategy has a second row with the cost of all runs of its tuning. If the learner is not
     the stump, columns have the mean numbers of searches and terms of a round, too.
     """
     rows = []
-    several = comparison.prepared.plan.learner != STUMP
-    for variant in comparison.prepared.variants:
-        runs = [one for one in comparison.runs if one.variant is variant]
+    several = results.settings["learner"] != STUMP
+    for label, runs in _runs_by_strategy(results).items():
         n_rounds = sum(one.n_rounds for one in runs)
         rows.append(
-            (variant.label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
+            (label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
         )
         searches = [one.tuning for one in runs if one.tuning is not None]
         if searches:
             unknown = ("-", "-") if several else ()
-            rows.append((variant.label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
+            rows.append((label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
     if several:
         return Table(
             "searches, terms and looks per round, of all searches, used or not; the budget is that "
@@ -61,6 +60,14 @@ def looks_table(comparison: Comparison) -> Table:
         ("strategy", "budget", *LOOKS, "ms"),
         tuple(rows),
     )
+
+
+def _runs_by_strategy(results: Results) -> dict[str, list[Run]]:
+    """The runs of a comparison on one data set that has just run, by label."""
+    runs: dict[str, list[Run]] = {}
+    for run in results.runs:
+        runs.setdefault(run.variant.label, []).append(run)
+    return runs
 
 
 def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
@@ -79,17 +86,17 @@ def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
     )
 
 
-def settings_in_use_text(comparison: Comparison) -> str:
+def settings_in_use_text(results: Results, learner: str) -> str:
     """The settings of each strategy with the values in use, a line each, as --strategies reads.
 
-    Settings that tuning chooses are left out.
+    Settings that tuning chooses are left out; `learner` is that in use.
     """
-    prepared = comparison.prepared
+    (data,) = results.settings["data_sets"]
+    variants = dict.fromkeys(run.variant.label for run in results.runs)
     labels = [
-        replace(variant, settings=prepared.settings_in_use(variant)).label
-        for variant in prepared.variants
+        Variant(label.partition(":")[0], strategy["settings_in_use"]).label
+        for label, strategy in zip(variants, data["strategies"], strict=True)
     ]
-    learner = prepared.learner_in_use
     return "\n".join(
         [
             "settings in use",
@@ -99,23 +106,23 @@ def settings_in_use_text(comparison: Comparison) -> str:
     )
 
 
-def tuning_table(comparison: Comparison) -> Table | None:
+def tuning_table(results: Results) -> Table | None:
     """The settings that tuning kept, with how often, and the losses; None if nothing was tuned.
 
     The losses are those after the last mark: of the kept settings, and of the worst in the tuning
     grid of the same repetition.
     """
     rows = []
-    for variant in comparison.prepared.variants:
+    for label, runs in _runs_by_strategy(results).items():
         kept: dict[str, list[TuningRuns]] = {}
-        for one in comparison.runs:
-            if one.variant is variant and one.tuning is not None:
+        for one in runs:
+            if one.tuning is not None:
                 kept.setdefault(one.trained.settings_text, []).append(one.tuning)
         for settings, searches in sorted(kept.items(), key=lambda item: -len(item[1])):
             rows.append(
                 (
-                    variant.label,
-                    str(len(variant.grid)),
+                    label,
+                    str(len(runs[0].variant.grid)),
                     settings,
                     str(len(searches)),
                     mean_std([min(search.losses) for search in searches]),
@@ -124,10 +131,10 @@ def tuning_table(comparison: Comparison) -> Table | None:
             )
     if not rows:
         return None
-    plan = comparison.prepared.plan
-    n_rounds, repeats = plan.n_rounds, plan.repeats
+    n_rounds, repeats = results.settings["rounds"][-1], results.settings["repeats"]
+    word = counted([results.settings["learner"]])
     return Table(
-        f"settings kept by their training loss after {n_rounds:,} {counted([plan.learner])}, "
+        f"settings kept by their training loss after {n_rounds:,} {word}, "
         f"in {repeats} repetition{'s' if repeats > 1 else ''}",
         ("strategy", "tried", "kept", "times", "loss", "worst of the grid"),
         tuple(rows),

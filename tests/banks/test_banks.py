@@ -23,9 +23,9 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.folder.read_folder import read_results
-from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
-from boostsample.experiments.results.rows import RESULT_COLUMNS
+from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.runs import RESULT_COLUMNS
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
 from boostsample.families import Columns
 from boostsample.family import Family
@@ -219,7 +219,7 @@ def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:
         )
         done = compare(load_dataset("chess(d=3,n=60)"), plan)
         with ResultsFolder(tmp_path / form) as folder:
-            folder.write(done.rows, settings_record([done]))
+            folder.write(done)
         told = read_results(tmp_path / form).settings["bank"]
         assert told == {"form": form, **record}
     assert json.dumps(dict(BANKS["lazy"])) == '{"reference": 2048, "cache_bytes": 268435456}'

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 
 POINTS = (1, 3, 10, 30, 100)
 MARKS = (10, 100)
@@ -68,5 +68,9 @@ def results(curves: Sequence[Sequence[dict[str, Any]]], **settings: Any) -> Resu
         "data_sets": [{"name": name, **facts} for name in names],
         **settings,
     }
-    marks = [row for row in rows if row["stumps"] in MARKS]
-    return Results(marks, record, None, missing, rows)
+    return Results(record, rows, missing=missing)
+
+
+def without_curves(whole: Results) -> Results:
+    """Results with rows at the marks only."""
+    return Results({**whole.settings, "curves": False}, whole.rows)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
 
 # Imports once, compiles once, and forks a process for each line of arguments that it reads.

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from boostsample.errors import BoostSampleError
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.latex import TEXT_WIDTH, to_latex
 from boostsample.experiments.tables.renamed import renamed_tables
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table
@@ -86,7 +86,7 @@ def main(args: list[str] | None = None) -> int:
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--keep", type=Path, help="folder for the documents, to look at")
     given = parser.parse_args(args)
-    folders = given.folders or [one.parent for one in ROOT.glob("docs/results/*/settings.json")]
+    folders = given.folders or [one.parent for one in ROOT.glob("docs/results/*/plan.json")]
     tables = list(made_tables(folders))
     engine = next(filter(shutil.which, ENGINES), None)
     with tempfile.TemporaryDirectory() as scratch:

@@ -90,7 +90,7 @@ def main() -> int:
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = sys.argv[at + 1 :]
     given = parser.parse_args(sys.argv[1:at])
-    recorded = json.loads((given.folder / "settings.json").read_bytes())["command"][1:]
+    recorded = json.loads((given.folder / "plan.json").read_bytes())["command"][1:]
     place = given.run_in or recorded_place(given.folder, recorded)
     if options:
         recorded, place = ["compare", *options], given.run_in

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.folder.read_folder import Results, read_results
+from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.smoothed import SMOOTHED, SMOOTHED_COLUMN
 from boostsample.experiments.results.validation import Choice, choose, score_choices
 from boostsample.experiments.tables.number_formats import mean_std
@@ -59,7 +59,7 @@ def paper() -> dict[tuple[str, str, str], float]:
 
 def collected(folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of all results in a folder."""
-    for one in sorted(folder.glob("bk10-*/results.csv")):
+    for one in sorted(folder.glob("bk10-*/table.csv")):
         results = read_results(one.parent)
         if not any(":validation" in data["name"] for data in results.settings["data_sets"]):
             continue

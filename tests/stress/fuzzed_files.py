@@ -38,7 +38,7 @@ from boostsample.experiments.report.facts import (
     facts_to_repeat,
     read_fact_source,
 )
-from boostsample.experiments.results.folder.read_folder import read_results, read_runs
+from boostsample.experiments.results.read_folder import read_results, read_runs
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.families import Columns
 from tests.stress.file_damage import damaged

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from boostsample import BoostSampleClassifier
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
 
 _LIMITED = """

@@ -8,8 +8,8 @@ from typing import Any
 
 from boostsample.experiments.common.new_names import check_new_names
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.labels import is_charged, label_of
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run
 
 
@@ -27,10 +27,7 @@ def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> lis
         new = every.get(label_of(row))
         return row if new is None else {**row, "strategy": new, "settings": ""}
 
-    return [
-        replace(one, rows=list(map(renamed, one.rows)), curves=list(map(renamed, one.curves)))
-        for one in results
-    ]
+    return [replace(one, table=list(map(renamed, one.table))) for one in results]
 
 
 def renamed_runs(runs: Sequence[Run], names: Mapping[str, str]) -> list[Run]:

@@ -17,7 +17,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.comparison import Comparison
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.files.booster_state import pack_state, unpack_state
@@ -35,13 +35,14 @@ def prepared_for(marks: tuple[int, ...], strategies: str = STRATEGIES, **more: A
     return prepare(load_dataset("chess(d=4,n=40)"), plan)
 
 
-def filled(prepared: Prepared, store: Store) -> Comparison:
+def filled(prepared: Prepared, store: Store) -> Results:
     with open_backend("threading", 1) as backend:
-        (comparison,) = compare_all([prepared], store, backend)
+        comparison = compare_all([prepared], store, backend)
+    assert comparison is not None
     return comparison
 
 
-def timeless(found: Comparison) -> str:
+def timeless(found: Results) -> str:
     rows = [*found.rows, *found.curves, *found.history]
     return repr([{name: row[name] for name in row if name != "seconds"} for row in rows])
 

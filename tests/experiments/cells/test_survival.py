@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 import threading
@@ -15,7 +16,7 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.kills import Runs, content, killed
 from tests.experiments.recompute import recompute
 
@@ -73,7 +74,7 @@ def test_ten_kills_at_random_moments_change_no_bit(runs: tuple[Runs, Path], tmp_
     assert n_partly, "no kill came while some cells were there and others not"
     assert content(parts) == content(whole)
     assert len(content(whole)) == N_CELLS + 1
-    assert not (parts / "incomplete").exists()
+    assert json.loads((parts / "plan.json").read_bytes())["complete"]
     assert not list((parts / "cells").glob("*.claim"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import task_groups, task_points
+from boostsample.experiments.cells.tasks import curve_points, task_groups
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
@@ -201,7 +201,7 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
         tune=True,
     )
     (group,) = task_groups(prepare(data, plan))
-    assert set(group[0].points) == {2, 16, 33, 50, 100, *task_points(100)}
+    assert set(group[0].points) == {2, 16, 33, 50, 100, *curve_points(100)}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])

@@ -70,7 +70,7 @@ def test_compare_fills_and_uses_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert "chess(d=3,J=3,L=3,n=60)  3 x 60 " in run(capsys)
     assert main([*QUICK, "--bank", "disk", "--results", "two"]) == 0
     assert "1 feature bank, " in capsys.readouterr().out + run(capsys)
-    assert Path("one/results.csv").read_text()
+    assert Path("one/table.csv").read_text()
     tables = [re.sub(r" +\S+\n", "\n", first.partition("looks per round")[0])]
     assert main([*QUICK, "--results", "three"]) == 0
     tables.append(re.sub(r" +\S+\n", "\n", capsys.readouterr().out.partition("looks per round")[0]))

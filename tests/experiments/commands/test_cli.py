@@ -19,7 +19,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import datasets
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import grid as grid_module
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run import schedule as schedule_module
 from boostsample.registry import FAMILIES, LEARNERS, strategy_names

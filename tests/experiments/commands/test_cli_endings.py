@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ import pytest
 
 from boostsample.errors import StrategyError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from tests.experiments.kills import content
 from tests.paths import ROOT
@@ -74,7 +75,7 @@ def errors(text: str) -> list[str]:
 def test_ctrl_c_ends_with_one_line_and_leaves_nothing(n_jobs: str) -> None:
     process = start(*LASTING, "--jobs", n_jobs)
     wait_for(process, b"boosting")
-    assert (Path("here") / "incomplete").is_file()
+    assert not json.loads((Path("here") / "plan.json").read_bytes())["complete"]
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=PATIENCE)
@@ -119,8 +120,8 @@ def test_a_killed_run_leaves_a_folder_that_says_so() -> None:
     process.kill()
     process.communicate()
     names = {path.name for path in Path("here").iterdir()}
-    assert names == {"cells", "grid.json", "grid.toml", "incomplete"}
-    assert "complete when settings.json is there" in Path("here/incomplete").read_text()
+    assert names == {"cells", "plan.json"}
+    assert not json.loads(Path("here/plan.json").read_bytes())["complete"]
 
 
 @pytest.mark.parametrize("args", [["list"], ["--help"], [*QUICK, "--quiet", "--results", "r"]])
@@ -168,14 +169,14 @@ def test_a_rename_that_fails_at_the_end_keeps_the_tables(
     replace = os.replace
 
     def fail(source: Any, target: Any) -> None:
-        if str(target).endswith("results.csv"):
+        if str(target).endswith("table.csv"):
             raise PermissionError(13, "Permission denied")
         replace(source, target)
 
     monkeypatch.setattr(os, "replace", fail)
     assert main([*QUICK, "--results", "new"]) == 1
     captured = capsys.readouterr()
-    assert "results.csv could not be written to 'new': Permission denied" in captured.err
+    assert "table.csv could not be written to 'new': Permission denied" in captured.err
     assert "its 10 cells are complete" in captured.err
     assert len(errors(captured.err)) == 1
     assert "test error" in captured.out

@@ -10,6 +10,7 @@ import pytest
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plots.drawing.figures import METRICS
 from boostsample.experiments.results.curves import AXES
+from tests.experiments.small_runs import make_incomplete
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -127,8 +128,7 @@ def test_folders_without_cells_still_have_curves_and_sampling(
 
 @pytest.mark.usefixtures("new")
 def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("settings.json", "results.csv", "curves.csv"):
-        Path("new", name).unlink()
+    make_incomplete(Path("new"))
     sorted(Path("new/cells").iterdir())[0].unlink()
     assert main(["plot", "new", "-o", "x.svg"]) == 0
     assert "note: 1 runs are missing" in capsys.readouterr().err

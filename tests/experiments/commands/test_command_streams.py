@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from boostsample.errors import printable
 from boostsample.experiments.bench import sections
 from boostsample.experiments.commands.cli import cli, main
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.formats import guarded_text
 from tests.experiments.bench.test_bench import SMALL
 from tests.paths import ROOT
@@ -49,7 +49,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "evaluate -o": (("evaluate", "m.bsm", TABLE, "--target", "y", "-o", "e.csv"), ("e.csv",)),
     "explain data": (("explain", "m.bsm", "--data", TABLE, "--target", "y"), ()),
     "explain": (("explain", "m.bsm", "-o", "e.svg"), ("e.svg",)),
-    "compare": ((*COMPARE, "--results", "new"), ("new/results.csv", "new/curves.csv")),
+    "compare": ((*COMPARE, "--results", "new"), ("new/table.csv", "new/plan.json")),
     "table": (("table", "r"), ()),
     "table csv": (("table", "r", "--format", "csv"), ()),
     "table -o": (("table", "r", "-o", "t.md"), ("t.md",)),

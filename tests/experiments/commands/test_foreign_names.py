@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -18,7 +19,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.family import Family, check_examples
 from boostsample.learner import Learner, Targets
 from boostsample.step import Step
@@ -142,9 +143,9 @@ def test_compare_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert "(minus 3, columns 3), balanced initial weights" in capsys.readouterr().out
     (row,) = read_results("new").rows
     assert (row["strategy"], row["learner"]) == ("first", "best-of:n_searches=3")
-    grid = Path("new/grid.toml").read_text("utf-8")
-    assert 'learner = "best-of:n_searches=3"' in grid
-    assert main(["compare", "--grid", "new/grid.toml", "--results", "again", "--quiet"]) == 0
+    entries = json.loads(Path("new/plan.json").read_bytes())["entries"]
+    assert entries["learner"] == "best-of:n_searches=3"
+    assert main(["compare", "--grid", "new/plan.json", "--results", "again", "--quiet"]) == 0
     (again,) = read_results("again").rows
     assert {**again, "seconds": 0} == {**row, "seconds": 0}
 

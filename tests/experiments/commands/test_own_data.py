@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_options_work_on_the_command_line_and_in_grids_and_names_do_not_matter()
         'data = [{ path = "two.csv", label = "target", drop = ["ID"] }]', "utf-8"
     )
     assert rows("second", "--grid", "grid.toml") == given
-    assert rows("third", "--grid", "second/grid.toml") == given
+    assert rows("third", "--grid", "second/plan.json") == given
 
 
 def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 from pathlib import Path
 
 import pytest
 
-from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.curves import AXES, MEASURES
 from boostsample.experiments.tables.formats import FORMATS
-from boostsample.loop.booster import Booster
+from tests.experiments.small_runs import make_incomplete
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -104,45 +101,8 @@ def test_a_width_cuts_latex_between_columns(capsys: pytest.CaptureFixture[str]) 
     assert panels == [2, 1]
 
 
-def forget_class_metrics(folder: Path) -> None:
-    """Turn a results folder into one of an earlier version."""
-    for path in folder.glob("cells/*.npz"):
-        cell = Cell.from_bytes(path.read_bytes())
-        arrays = {k: v for k, v in cell.arrays.items() if k not in CLASS_METRICS}
-        path.write_bytes(Cell(cell.facts, cell.about, arrays, cell.history).to_bytes())
-    for name in ("results.csv", "curves.csv"):
-        with (folder / name).open(encoding="utf-8", newline="") as stream:
-            rows = [
-                {k: v for k, v in row.items() if k not in CLASS_METRICS}
-                for row in csv.DictReader(stream)
-            ]
-        with (folder / name).open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.DictWriter(stream, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
-
-
-def test_results_of_earlier_versions_are_scored_again_without_training(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["table", "one", "--metric", "f1"]) == 0
-    before = capsys.readouterr().out
-    forget_class_metrics(Path("one"))
-    assert main(["table", "one"]) == 0
-    capsys.readouterr()
-    assert main(["table", "one", "--metric", "f1"]) == 1
-    assert f"the results of {ONE} were written without f1; run the" in capsys.readouterr().err
-    command = json.loads(Path("one/settings.json").read_text("utf-8"))["command"][1:]
-    command[command.index("--results") + 1] = "one"
-    monkeypatch.setattr(Booster, "next_round", None)
-    assert main(command) == 0
-    capsys.readouterr()
-    assert main(["table", "one", "--metric", "f1"]) == 0
-    assert capsys.readouterr().out == before
-
-
 def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("one/settings.json").unlink()
+    make_incomplete(Path("one"))
     for cell in Path("one/cells").glob("*full-r2-*.npz"):
         cell.unlink()
     assert main(["table", "one"]) == 0

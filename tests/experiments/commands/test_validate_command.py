@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 
 STRATEGIES = "uniform-naive:n_features=1,uniform-naive:n_features=2,laminating:n_features=2"
 

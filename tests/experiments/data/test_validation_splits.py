@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -12,11 +13,15 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import GridFileData, combined_grid, read_grid_file
+from boostsample.experiments.plan.grid import (
+    GridFileData,
+    combined_grid,
+    grid_entries,
+    read_grid_file,
+)
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.folder.grid_toml import grid_toml
 
 
 def csv_file(folder: Path) -> Path:
@@ -117,8 +122,8 @@ def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> Non
     prepared = grid.prepare()
     names = [one.data.name for one in prepared]
     assert names[1:] == [f"{names[0]}:validation=0.2", "digits:validation=0.25", "x:validation=0.5"]
-    (tmp_path / "again.toml").write_text(grid_toml(grid, prepared))
-    again = combined_grid(read_grid_file(tmp_path / "again.toml"), {}).prepare()
+    (tmp_path / "again.json").write_text(json.dumps({"entries": grid_entries(grid, prepared)}))
+    again = combined_grid(read_grid_file(tmp_path / "again.json"), {}).prepare()
     assert [one.data.name for one in again] == names
     keys = [[task.key for group in task_groups(p) for task in group] for p in prepared]
     assert keys == [[task.key for group in task_groups(p) for task in group] for p in again]

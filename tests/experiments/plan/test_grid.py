@@ -20,7 +20,7 @@ from boostsample.experiments.plan.grid import (
 )
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.names import Alternatives
 
 ENTRIES = """
@@ -274,7 +274,7 @@ def test_a_file_and_options_that_complete_it_make_a_run(
         assert f"{name}: 45 training and 15 test examples" in out
     found = read_results("new")
     assert [row["data"] for row in found.rows] == [name for name in names for _ in range(2 + 4 + 2)]
-    settings = json.loads(Path("new/settings.json").read_text())
+    settings = json.loads(Path("new/plan.json").read_text())
     assert settings["title"] == "Two of them"
     assert settings["command"] == ["boostsample", *args]
     assert [data["name"] for data in settings["data_sets"]] == names
@@ -285,7 +285,7 @@ def test_a_file_says_what_options_say(capsys: pytest.CaptureFixture[str]) -> Non
     def rows(*args: str) -> list[dict[str, Any]]:
         assert main(["compare", "--quiet", "--results", args[0][2:], *args]) == 0
         capsys.readouterr()
-        with Path(args[0][2:], "results.csv").open(newline="") as stream:
+        with Path(args[0][2:], "table.csv").open(newline="") as stream:
             return [{**row, "seconds": ""} for row in csv.DictReader(stream)]
 
     Path("grid.toml").write_text(

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
-
 import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import Grid, combined_grid
+from boostsample.experiments.plan.grid import Grid, combined_grid, grid_entries
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.random_search import drawn_variant
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.folder.grid_toml import grid_toml
 
 
 def draws(text: str, n: int, seed: int = 0) -> list[dict[str, object]]:
@@ -70,8 +67,7 @@ def test_draws_without_tuning_are_refused() -> None:
 
 def test_the_grid_that_is_written_makes_the_same_draws() -> None:
     plan = Plan(strategies=parse_names("ucb:n_features=2"), tune=True, draws=3)
-    text = grid_toml(Grid(plan=plan), [prepare(load_dataset("chess(d=3,n=60)"), plan)])
-    found = tomllib.loads(text)
+    found = grid_entries(Grid(plan=plan), [prepare(load_dataset("chess(d=3,n=60)"), plan)])
     assert found["draws"] == 3
     (entry,) = found["strategies"]
     assert len(entry["exploration"]) * len(entry["reward_scale"]) == 24

@@ -12,8 +12,9 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
 from boostsample.experiments.results.curves import curves_of_data, shared_curve
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 from tests.experiments import fake_results, small_runs
+from tests.experiments.fake_results import without_curves
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -137,8 +138,7 @@ def test_each_data_set_has_its_row_of_panels_and_strategies_keep_their_looks() -
 
 def test_results_without_curves_have_the_marks() -> None:
     found = small_runs.results()
-    marks = Results(found.rows, found.settings, None)
-    left, _ = curves_figure([marks]).axes
+    left, _ = curves_figure([without_curves(found)]).axes
     for label, (x, _) in lines(left).items():
         assert x.tolist() == [2, 20], label
 
@@ -173,7 +173,7 @@ def test_metrics_of_classes_are_drawn_and_described() -> None:
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(DataError, match="must have rows, got none"):
-        curves_of_data([Results([], {"rounds": []}, None)])
+        curves_of_data([Results({"rounds": []}, [])])
     with pytest.raises(SettingError, match=r"unknown axis 'look' \(did you mean 'looks'"):
         curves_figure([made(a=0.0)], "look")
     with pytest.raises(SettingError, match="unknown metric 'auc'"):

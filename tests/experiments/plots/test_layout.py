@@ -21,7 +21,7 @@ from boostsample.experiments.plots.drawing.layout import (
 )
 from boostsample.experiments.plots.drawing.picture_files import check_picture, picture_bytes
 from boostsample.experiments.plots.drawing.renaming import renamed_results
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 from tests.experiments import fake_results
 
 Figure = pytest.importorskip("matplotlib.figure", reason="pictures need 'report'").Figure

@@ -29,7 +29,7 @@ from boostsample.experiments.plots.drawing.picture_files import (
     picture_bytes,
     save_picture,
 )
-from boostsample.experiments.results.comparison import Comparison
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.compare import compare
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -37,14 +37,14 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> Results:
     plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2)
     return compare(load_dataset("diagonal(d=4,n=100)"), plan)
 
 
-def test_curves_are_means_over_repetitions(comparison: Comparison) -> None:
+def test_curves_are_means_over_repetitions(comparison: Results) -> None:
     left, right = comparison_figure(comparison).axes
-    losses = np.array([one.loss for one in comparison.runs[:2]])
+    losses = np.array([one.cell.loss for one in comparison.runs[:2]])
     assert [line.get_label() for line in left.lines] == ["full", "laminating"]
     stumps = np.asarray(left.lines[0].get_xdata()).astype(int)
     assert (stumps[0], stumps[-1]) == (1, 20)
@@ -56,7 +56,7 @@ def test_curves_are_means_over_repetitions(comparison: Comparison) -> None:
     low, high = losses[:, -1].mean() + np.array([-1, 1]) * losses[:, -1].std(ddof=1)
     np.testing.assert_allclose([ends.min(), ends.max()], [low, high])
     assert np.asarray(right.lines[0].get_ydata())[-1] == np.mean(
-        [one.errors[20] for one in comparison.runs[:2]]
+        [one.cell.errors[20] for one in comparison.runs[:2]]
     )
 
 
@@ -70,11 +70,11 @@ def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...]) -> None:
     assert len(figure.axes) == 2
 
 
-def test_a_picture_is_described_and_its_paths_are_short(comparison: Comparison) -> None:
+def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> None:
     figure = comparison_figure(comparison)
     text = describe(figure)
     assert text.startswith(
-        f"Curves of loss and test error on {comparison.prepared.data.name} against stumps, mean "
+        f"Curves of loss and test error on {comparison.rows[0]['data']} against stumps, mean "
         "of 2 repetitions, bands: one standard deviation to each side; balanced weights. After 20 "
         "stumps on"
     )
@@ -122,7 +122,7 @@ def test_panels_leave_little_empty(n: int) -> None:
     ("name", "start"), [("a.svg", b"<?xml"), ("b.PNG", b"\x89PNG"), ("c.pdf", b"%PDF")]
 )
 def test_a_picture_is_written_whole(
-    comparison: Comparison, tmp_path: Path, name: str, start: bytes
+    comparison: Results, tmp_path: Path, name: str, start: bytes
 ) -> None:
     path = check_picture(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -139,7 +139,7 @@ def test_a_picture_is_written_whole(
 
 
 def test_a_full_disk_leaves_no_picture(
-    comparison: Comparison, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    comparison: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 import shutil
 import statistics
-import tomllib
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -18,9 +18,10 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
 from boostsample.experiments.report.items import ListingItem, NotesItem, picture_item
 from boostsample.experiments.report.report import check_report, make_report
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.files.atomic import slug
 from tests.experiments.pages import Page
+from tests.experiments.small_runs import make_incomplete
 from tests.paths import ROOT
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
@@ -59,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same without cells."""
     small = tmp_path_factory.mktemp("small")
-    for name in ("results.csv", "curves.csv", "settings.json", "grid.toml"):
+    for name in ("table.csv", "plan.json"):
         shutil.copy(folder / name, small)
     return small
 
@@ -207,10 +208,10 @@ def test_the_grid_can_be_saved_and_trains_nothing_new(
     page: Page, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ((target, link),) = [(t, link) for t, link in page.links if "download" in link]
-    assert link["download"] == "chess-digits.toml"
+    assert link["download"] == "chess-digits.json"
     text = unquote(target.partition(",")[2])
     assert text in page.codes
-    assert tomllib.loads(text)["title"] == "Two & <more>"
+    assert json.loads(text)["entries"]["title"] == "Two & <more>"
     grid, again = tmp_path / link["download"], tmp_path / "again"
     grid.write_text(text, encoding="utf-8")
     shutil.copytree(folder, again)
@@ -245,8 +246,7 @@ def test_an_incomplete_folder_goes_as_far_as_it_can(
 ) -> None:
     part = tmp_path / "part"
     shutil.copytree(folder, part)
-    for name in ("results.csv", "curves.csv", "settings.json"):
-        (part / name).unlink()
+    make_incomplete(part)
     for path in (part / "cells").glob("digits-mas-1q-r[12]*"):
         path.unlink()
     with caplog.at_level("INFO", logger="boostsample"):
@@ -267,7 +267,7 @@ def test_an_incomplete_folder_goes_as_far_as_it_can(
     assert "(" not in page.table("digits", "Log10 loss").column("mas-1q")["20"][0]
     assert [text for text in parts(page) if text.startswith(IN_CELLS)]
     ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
-    found = tomllib.loads(unquote(target.partition(",")[2]))
+    found = json.loads(unquote(target.partition(",")[2]))["entries"]
     assert found["data"][0] == {"name": CHESS, "families": ["columns"]}
     assert "haar-like" in found["data"][1]["families"]
 
@@ -317,7 +317,7 @@ def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     assert "a <i>b<" in chapters(page)
     assert "Settings that tuning kept" not in parts(page)
     ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
-    assert tomllib.loads(unquote(target.partition(",")[2]))["data"] == [str(path)]
+    assert json.loads(unquote(target.partition(",")[2]))["entries"]["data"] == [str(path)]
 
 
 @pytest.mark.usefixtures("blank")
@@ -333,8 +333,8 @@ def test_several_folders_make_one_report(
     assert page.title == "Three"
     assert "2 or 3 repetitions" in page.text
     assert [link["download"] for _, link in page.links if "download" in link] == [
-        "chess-digits.toml",
-        "diagonal.toml",
+        "chess-digits.json",
+        "diagonal.json",
     ]
     with pytest.raises(SettingError, match=r"chess.* is in two of the results folders"):
         make_report([small, small])
@@ -350,7 +350,7 @@ def test_many_strategies_are_rows(page: Page, small: Path, monkeypatch: pytest.M
 
 
 def test_no_results_no_report(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="has no results; name a folder"):
+    with pytest.raises(DataError, match=r"has no results: plan.json is missing; name a folder"):
         make_report([tmp_path])
 
 

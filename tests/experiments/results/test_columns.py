@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from boostsample.experiments.results.rows import (
-    CURVE_COLUMNS,
-    CURVE_SCHEMA,
+from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
     RESULT_SCHEMA,
+    TABLE_COLUMNS,
+    TABLE_SCHEMA,
 )
 from boostsample.history import markdown_table
 from tests.experiments.small_runs import comparison
@@ -20,7 +20,7 @@ from tests.paths import ROOT
 
 @pytest.mark.parametrize(
     ("rows", "schema", "columns"),
-    [("rows", RESULT_SCHEMA, RESULT_COLUMNS), ("curves", CURVE_SCHEMA, CURVE_COLUMNS)],
+    [("rows", RESULT_SCHEMA, RESULT_COLUMNS), ("curves", TABLE_SCHEMA, TABLE_COLUMNS)],
 )
 def test_rows_have_the_columns_and_types_of_the_schema(
     rows: str, schema: tuple[tuple[str, type, str], ...], columns: tuple[str, ...]
@@ -31,11 +31,11 @@ def test_rows_have_the_columns_and_types_of_the_schema(
 
 
 def test_the_documentation_has_a_line_for_each_column() -> None:
-    table = markdown_table(CURVE_SCHEMA)
+    table = markdown_table(TABLE_SCHEMA)
     assert table in (ROOT / "docs" / "columns.md").read_text("utf-8")
     lines = table.splitlines()
-    assert len(lines) == 2 + len(CURVE_SCHEMA)
-    for line, (name, kind, meaning) in zip(lines[2:], CURVE_SCHEMA, strict=True):
+    assert len(lines) == 2 + len(TABLE_SCHEMA)
+    for line, (name, kind, meaning) in zip(lines[2:], TABLE_SCHEMA, strict=True):
         assert line == f"| `{name}` | {kind.__name__} | {meaning} |"
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.results.curves import MEASURES, Curves, curves_of_results, parse_levels
-from tests.experiments.fake_results import MARKS, curve, results
+from tests.experiments.fake_results import MARKS, curve, results, without_curves
 
 
 def made(*rows: list[dict[str, object]]) -> Curves:
@@ -139,7 +139,7 @@ def test_an_unknown_axis_has_no_levels() -> None:
 
 
 def test_folders_without_curves() -> None:
-    (found,) = curves_of_results(replace(results(TWO), curves=[]))
+    (found,) = curves_of_results(without_curves(results(TWO)))
     assert found.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
     for metric, axis in (("loss", "looks"), ("auc", "stumps"), ("features", "stumps")):
         with pytest.raises(DataError, match=f"without curves, which {metric}.* needs; run"):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.tables.score_tables import ScoreTable
 from boostsample.experiments.tables.tables import Table
 
@@ -20,7 +20,7 @@ HISTORY = [{"data": "1", "round": "1", "edge": "0.25", "arm": "", "stopped": ""}
 
 
 def results(history: Any = None) -> Results:
-    return Results(list(ROWS), {}, history, curves=[])
+    return Results({"rounds": [2, 4]}, ROWS, history or [])
 
 
 def test_results_become_a_data_frame() -> None:

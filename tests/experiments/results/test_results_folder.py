@@ -10,6 +10,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,10 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.folder.read_folder import FORMAT, read_results
-from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
-from boostsample.experiments.results.rows import RESULT_COLUMNS
+from boostsample.experiments.results.plan_file import FORMAT, check_growth, plan_record
+from boostsample.experiments.results.read_folder import Results, read_results
+from boostsample.experiments.results.runs import TABLE_COLUMNS
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
 from boostsample.files.atomic import atomic_file
 from tests.paths import ROOT
@@ -33,7 +35,7 @@ TRICKY = 'a,"b"\n\u00e9\udcff'  # what a file name may hold
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> Results:
     plan = Plan(
         strategies=parse_names("uniform-naive:n_features=2,laminating"),
         marks=(2, 4),
@@ -44,12 +46,10 @@ def comparison() -> Comparison:
 
 
 @pytest.fixture
-def written(comparison: Comparison, tmp_path: Path) -> Path:
+def written(comparison: Results, tmp_path: Path) -> Path:
     folder = tmp_path / "written"
     with ResultsFolder(folder) as claimed:
-        claimed.write(
-            comparison.rows, settings_record([comparison]), comparison.history, comparison.curves
-        )
+        claimed.write(comparison)
     return folder
 
 
@@ -61,31 +61,30 @@ def no_space(*_: object, **__: object) -> None:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_what_is_read_is_what_was_written(comparison: Comparison, written: Path) -> None:
-    assert names(written) == ["curves.csv", "history.csv", "results.csv", "settings.json"]
+def test_what_is_read_is_what_was_written(comparison: Results, written: Path) -> None:
+    assert names(written) == ["history.csv", "plan.json", "table.csv"]
     found = read_results(written)
     assert found.rows == comparison.rows  # floats to the bit
     assert [type(value) for value in found.rows[0].values()] == [
         type(value) for value in comparison.rows[0].values()
     ]
     assert repr(found.curves) == repr(comparison.curves)  # NaN is not equal to itself
-    assert found.history is not None
     assert len(found.history) == len(comparison.history) == 2 * 2 * 4
     for row, text in zip(comparison.history, found.history, strict=True):
         assert {key: str(value) for key, value in row.items()} == text
 
 
 def test_the_rows_have_the_columns_of_the_design(written: Path) -> None:
-    header = (written / "results.csv").read_text("utf-8").splitlines()[0]
-    assert header.split(",") == list(RESULT_COLUMNS)
+    header = (written / "table.csv").read_text("utf-8").splitlines()[0]
+    assert header.split(",") == list(TABLE_COLUMNS)
     assert header == (
         "data,strategy,settings,learner,repetition,stumps,log10_loss,test_error,looks,seconds,"
-        "balanced_accuracy,f1,log_loss"
+        "balanced_accuracy,f1,log_loss,auc,features,examples"
     )
 
 
-def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path) -> None:
-    settings = json.loads((written / "settings.json").read_text("ascii"))
+def test_the_settings_say_how_to_repeat_it(comparison: Results, written: Path) -> None:
+    settings = json.loads((written / "plan.json").read_text("ascii"))
     assert settings["format"] == FORMAT
     assert settings["rounds"] == [2, 4]
     assert settings["seed"] == 0
@@ -98,24 +97,25 @@ def test_the_settings_say_how_to_repeat_it(comparison: Comparison, written: Path
     }
     assert settings["data_sets"][0]["strategies"][0]["budget"] == [450, 450]
     assert settings["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
-    assert set(settings["files"]) == {"curves.csv", "history.csv", "results.csv"}
+    assert set(settings["files"]) == {"history.csv", "table.csv"}
 
 
-def test_names_that_are_no_text_are_spelled_out(comparison: Comparison, tmp_path: Path) -> None:
-    rows = [{**row, "data": TRICKY} for row in comparison.rows]
+def test_names_that_are_no_text_are_spelled_out(comparison: Results, tmp_path: Path) -> None:
+    table = [{**row, "data": TRICKY} for row in comparison.table]
+    (data,) = comparison.settings["data_sets"]
+    settings = {**comparison.settings, "data_sets": [{**data, "name": TRICKY}]}
     with ResultsFolder.new(tmp_path, TRICKY) as folder:
-        record = settings_record([comparison])
-        folder.write(rows, {**record, "data_sets": [{**record["data_sets"][0], "name": TRICKY}]})
+        folder.write(replace(comparison, settings=settings, table=table))
     assert folder.path.name.startswith("a-b-\u00e9-")
     found = read_results(folder.path)
     assert found.rows[0]["data"] == 'a,"b"\n\u00e9\\udcff'
-    assert found.settings_of(found.rows[0]["data"])["shape"] == record["data_sets"][0]["shape"]
+    assert found.settings_of(found.rows[0]["data"])["shape"] == data["shape"]
 
 
 def test_a_folder_and_its_parents_are_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b"
     folder = ResultsFolder(path)
-    assert names(path) == ["incomplete"]
+    assert names(path) == []
     folder.discard()
     assert names(tmp_path) == []
 
@@ -138,7 +138,7 @@ def test_an_empty_folder_of_the_user_survives_a_failure(tmp_path: Path) -> None:
 
 def test_results_without_cells_are_never_overwritten(written: Path) -> None:
     before = {path: path.read_bytes() for path in written.iterdir()}
-    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds curves"):
+    with pytest.raises(SettingError, match=r"begun with the same settings, but .* holds history"):
         ResultsFolder(written)
     assert {path: path.read_bytes() for path in written.iterdir()} == before
 
@@ -154,7 +154,7 @@ def test_two_runs_share_a_folder_and_one_that_fails_leaves_it_to_the_other(tmp_p
     first = ResultsFolder(tmp_path / "new")
     second = ResultsFolder(tmp_path / "new")
     second.discard()
-    assert names(tmp_path / "new") == ["incomplete"]
+    assert names(tmp_path / "new") == []
     first.discard()
     assert names(tmp_path) == []
 
@@ -162,11 +162,11 @@ def test_two_runs_share_a_folder_and_one_that_fails_leaves_it_to_the_other(tmp_p
 def test_a_run_that_ends_leaves_the_folder_to_one_that_holds_a_claim(tmp_path: Path) -> None:
     prepared = [prepare(load_dataset("chess(d=3,n=60)"), Plan(marks=(2,), repeats=1))]
     first, second = ResultsFolder(tmp_path / "new"), ResultsFolder(tmp_path / "new")
-    stores = [one.begin(prepared, "") for one in (first, second)]
+    stores = [one.begin(prepared) for one in (first, second)]
     stores[0].close()
     assert stores[1].take(task_groups(prepared[0])[0][0])
     first.discard()
-    assert {"grid.json", "grid.toml", "incomplete", "cells"} == {*names(tmp_path / "new")}
+    assert {"plan.json", "cells"} == {*names(tmp_path / "new")}
     stores[1].close()
     second.discard()
     first.discard()
@@ -201,7 +201,7 @@ def test_a_place_where_nothing_can_be_written() -> None:
 def test_a_full_disk_is_found_out_before_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Path, "open", no_space)
+    monkeypatch.setattr(tempfile, "TemporaryFile", no_space)
     with pytest.raises(DataError, match="No space left on device"):
         ResultsFolder(tmp_path / "new")
     assert names(tmp_path) == []
@@ -230,18 +230,13 @@ def test_an_atomic_file_is_the_old_one_or_the_new_one(
 @pytest.mark.parametrize(
     ("n_good", "left", "message"),
     [
-        (0, [], "results.csv could not be written .* No space left on device; no cell is kept"),
-        (1, ["incomplete", "results.csv"], "curves.csv could not .*; make room and run the same"),
-        (2, ["curves.csv", "incomplete", "results.csv"], "history.csv could not be written"),
-        (
-            3,
-            ["curves.csv", "history.csv", "incomplete", "results.csv"],
-            "settings.json could not be written",
-        ),
+        (0, [], "table.csv could not be written .* No space left on device; no cell is kept"),
+        (1, ["table.csv"], "history.csv could not .*; make room and run the same"),
+        (2, ["history.csv", "table.csv"], "plan.json could not be written"),
     ],
 )
 def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
-    comparison: Comparison,
+    comparison: Results,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     n_good: int,
@@ -261,53 +256,52 @@ def test_a_disk_that_fills_up_leaves_whole_files_and_a_mark(
 
     def write() -> None:
         with ResultsFolder(path) as folder:
-            folder.write(comparison.rows, settings_record([comparison]), comparison.history)
+            folder.write(comparison)
 
     with pytest.raises(DataError, match=message):
         write()
     assert (names(path) if path.exists() else []) == left
     if n_good:
-        with (path / "results.csv").open(newline="") as stream:
-            assert len(list(csv.DictReader(stream))) == len(comparison.rows)
-    with pytest.raises(DataError, match=r"settings.json is missing; run it again|is not a folder"):
+        with (path / "table.csv").open(newline="") as stream:
+            assert len(list(csv.DictReader(stream))) == len(comparison.table)
+    with pytest.raises(DataError, match=r"plan.json is missing; name a folder|is not a folder"):
         read_results(path)
 
 
 def test_a_killed_run_leaves_no_half_written_file(tmp_path: Path) -> None:
     code = (
         "import os, sys, signal\n"
-        "from boostsample.experiments.results.folder.write_folder import ResultsFolder\n"
+        "from boostsample.experiments.results.read_folder import Results\n"
+        "from boostsample.experiments.results.write_folder import ResultsFolder\n"
         "os.fsync = lambda number: os.kill(os.getpid(), signal.SIGKILL)\n"
         "folder = ResultsFolder(sys.argv[1])\n"
-        "folder.write([{'data': 'x' * 10000}] * 100, {})\n"
+        "folder.write(Results({'rounds': []}, [{'data': 'x' * 10000}] * 100))\n"
     )
     path = tmp_path / "folder"
     done = subprocess.run([sys.executable, "-c", code, str(path)], cwd=ROOT)
     assert done.returncode == -signal.SIGKILL
-    assert [name for name in names(path) if not name.startswith(".")] == ["incomplete"]
-    with pytest.raises(DataError, match=r"complete results folder, but settings\.json is missing"):
+    assert [name for name in names(path) if not name.startswith(".")] == []
+    with pytest.raises(DataError, match=r"has no results: plan\.json is missing"):
         read_results(path)
 
 
-@pytest.mark.parametrize("name", ["results.csv", "curves.csv", "history.csv"])
+@pytest.mark.parametrize("name", ["table.csv", "history.csv"])
 def test_a_missing_table_is_named(written: Path, name: str) -> None:
     (written / name).unlink()
     with pytest.raises(DataError, match=f"{name} is missing"):
         read_results(written)
 
 
-def test_an_edited_table_is_read(comparison: Comparison, written: Path) -> None:
-    path = written / "results.csv"
+def test_an_edited_table_is_read(comparison: Results, written: Path) -> None:
+    path = written / "table.csv"
     lines = path.read_text("utf-8").splitlines()
     edited = [f"{line},{'note' if not at else 'mine'}" for at, line in enumerate(lines) if at != 1]
     # As a spreadsheet writes it: a mark of the encoding, other ends of lines.
     path.write_bytes("\r\n".join(edited).encode("utf-8-sig"))
     found = read_results(written)
-    assert found.rows == comparison.rows[1:]
-    assert repr(found.curves) == repr(comparison.curves)
+    assert repr(found.table) == repr(comparison.table[1:])
 
 
-@pytest.mark.parametrize("name", ["results.csv", "curves.csv"])
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -317,23 +311,23 @@ def test_an_edited_table_is_read(comparison: Comparison, written: Path) -> None:
     ],
 )
 def test_a_malformed_table_is_refused_with_its_place(
-    written: Path, name: str, old: bytes, new: bytes, message: str
+    written: Path, old: bytes, new: bytes, message: str
 ) -> None:
-    path = written / name
+    path = written / "table.csv"
     path.write_bytes(path.read_bytes().replace(old, new, 1))
-    with pytest.raises(DataError, match=f"{name}', {message}.*; correct the file, or remove"):
+    with pytest.raises(DataError, match=f"table.csv', {message}.*; correct the file, or remove"):
         read_results(written)
 
 
 def test_a_table_that_is_no_text_is_refused(written: Path) -> None:
-    (written / "results.csv").write_bytes(b"\xff\xfe\x00")
+    (written / "table.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DataError, match="cannot be read"):
         read_results(written)
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b"\xff"])
 def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
-    (written / "settings.json").write_bytes(content)
+    (written / "plan.json").write_bytes(content)
     with pytest.raises(DataError, match="cannot be read"):
         read_results(written)
 
@@ -356,10 +350,6 @@ def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
             r"n_train\[[0-9]\] must be at",
         ),
         (
-            lambda record: record["data_sets"][0]["n_test"].append(-1),
-            r"n_test\[[0-9]\] must be at l",
-        ),
-        (
             lambda record: record["data_sets"][0]["n_test"].append(5),
             "n_train and n_test must have ",
         ),
@@ -367,9 +357,9 @@ def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
     ],
 )
 def test_damaged_settings_name_the_entry(written: Path, damage: Any, message: str) -> None:
-    record = json.loads((written / "settings.json").read_bytes())
+    record = json.loads((written / "plan.json").read_bytes())
     damage(record)
-    (written / "settings.json").write_text(json.dumps(record))
+    (written / "plan.json").write_text(json.dumps(record))
     with pytest.raises(DataError, match=message):
         read_results(written)
 
@@ -380,14 +370,27 @@ def test_a_data_set_without_settings(written: Path) -> None:
 
 
 def test_settings_nested_too_deeply(written: Path) -> None:
-    (written / "settings.json").write_text("[" * 100_000)
+    (written / "plan.json").write_text("[" * 100_000)
     with pytest.raises(DataError, match="nested too deeply"):
         read_results(written)
 
 
+def test_runs_with_other_keys_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = prepare(load_dataset("chess(d=3,n=60)"), Plan(marks=(2,), repeats=1))
+    before = plan_record([prepared])
+    check_growth(before, [prepared], "'f'")
+    before["data_sets"][0]["strategies"][0]["searches"][0]["files"] = ["other.npz"]
+    with pytest.raises(
+        SettingError, match=r"full of .* has other rows, families, values to tune or"
+    ):
+        check_growth(before, [prepared], "'f'")
+
+
 @pytest.mark.parametrize("number", [1, FORMAT + 1])
 def test_another_format_is_refused(number: int, written: Path) -> None:
-    record = json.loads((written / "settings.json").read_bytes())
-    (written / "settings.json").write_text(json.dumps({**record, "format": number}))
-    with pytest.raises(DataError, match=f"format {number}, this version .* reads format"):
+    record = json.loads((written / "plan.json").read_bytes())
+    (written / "plan.json").write_text(json.dumps({**record, "format": number}))
+    with pytest.raises(
+        DataError, match=f"format {number}, this version of boostsample reads format"
+    ):
         read_results(written)

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.tasks import task_points
+from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.rows import CURVE_COLUMNS, RESULT_COLUMNS, curve_rows
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import RESULT_COLUMNS, TABLE_COLUMNS
 from boostsample.experiments.run.compare import compare
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
@@ -21,7 +21,7 @@ MARKS = (2, 50, 100)
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> Results:
     rng = np.random.default_rng(12)
     X = rng.normal(size=(150, 7)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [-0.7, 0.7]).astype(np.int64)
@@ -31,7 +31,7 @@ def comparison() -> Comparison:
     return compare(data, plan)
 
 
-def curve(comparison: Comparison, label: str, repetition: int = 0) -> list[dict[str, Any]]:
+def curve(comparison: Results, label: str, repetition: int = 0) -> list[dict[str, Any]]:
     return [
         row
         for row in comparison.curves
@@ -39,8 +39,8 @@ def curve(comparison: Comparison, label: str, repetition: int = 0) -> list[dict[
     ]
 
 
-def test_rows_at_the_marks_are_the_result_rows(comparison: Comparison) -> None:
-    assert all(tuple(row) == CURVE_COLUMNS for row in comparison.curves)
+def test_rows_at_the_marks_are_the_result_rows(comparison: Results) -> None:
+    assert all(tuple(row) == TABLE_COLUMNS for row in comparison.curves)
     names = ("data", "strategy", "repetition", "stumps")
     found = {tuple(row[n] for n in names): row for row in comparison.curves}
     assert len(found) == len(comparison.curves)  # no point twice
@@ -50,10 +50,10 @@ def test_rows_at_the_marks_are_the_result_rows(comparison: Comparison) -> None:
 
 
 @pytest.mark.parametrize("label", ["uniform-naive", "mas-naive"])
-def test_a_curve_sums_up_the_history(comparison: Comparison, label: str) -> None:
+def test_a_curve_sums_up_the_history(comparison: Results, label: str) -> None:
     rows = curve(comparison, label)
     history = [r for r in comparison.history if (r["strategy"], r["repetition"]) == (label, 0)]
-    assert [row["stumps"] for row in rows] == sorted({*task_points(100), *MARKS})
+    assert [row["stumps"] for row in rows] == sorted({*curve_points(100), *MARKS})
     for row in rows:
         past = history[: row["stumps"]]
         assert row["looks"] == sum(r["looks_search"] + r["looks_modelling"] for r in past)
@@ -64,7 +64,7 @@ def test_a_curve_sums_up_the_history(comparison: Comparison, label: str) -> None
         assert math.isnan(row["auc"]) == (row["stumps"] not in MARKS)
 
 
-def test_a_charged_curve_pays_for_all_runs(comparison: Comparison) -> None:
+def test_a_charged_curve_pays_for_all_runs(comparison: Results) -> None:
     label = next(row["strategy"] for row in comparison.rows if row["strategy"].endswith("charged"))
     plain = {row["stumps"]: row for row in curve(comparison, label.removesuffix(" charged"))}
     rows = curve(comparison, label)
@@ -85,8 +85,8 @@ def test_a_run_that_ended_early_repeats_its_last_state() -> None:
     X = np.array([[0.0], [0.0], [1.0], [1.0]] * 10, np.float32)
     data = Dataset("easy", X, X[:, 0].astype(np.int64), ("a", "b"), n_train=20)
     done = compare(data, Plan(strategies=parse_names("full"), marks=(1, 8), repeats=1))
-    run = done.runs[0]
+    (run,) = done.runs
     assert run.n_rounds == 1
-    first, last = curve_rows(run, (1, 8))
+    first, last = run.table_rows((1, 8))
     assert (first["stumps"], last["stumps"]) == (1, 8)
     assert {**first, "stumps": 8} == last

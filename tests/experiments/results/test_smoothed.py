@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
+from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.results.curves import curves_of_results
-from boostsample.experiments.results.folder.read_folder import Results
 from boostsample.experiments.results.smoothed import error_curve
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.loop.smoothed import smoothed_error
-from tests.experiments.fake_results import curve, results
+from tests.experiments.fake_results import curve, results, without_curves
 
-POINTS = sorted(Plan(marks=(100,), score_every=4).extra_points | {10})
+POINTS = sorted(growth_points(100, 4) | {10})
 LAST = 82  # the next point, 86, is beyond 5/6 of the rounds
 
 
@@ -107,7 +107,7 @@ def test_it_does_not_depend_on_the_other_strategies_shown() -> None:
 
 def test_it_needs_the_curves() -> None:
     folder = results([noisy()])
-    without = Results(folder.rows, folder.settings, None)
+    without = without_curves(folder)
     with pytest.raises(DataError, match="written without curves, which smoothed-error needs"):
         result_table([without], "smoothed-error")
 
@@ -130,11 +130,10 @@ def test_pictures_draw_the_smoothed_curve(axis: str) -> None:
 
 
 def test_more_points_are_scored_on_request() -> None:
-    points = sorted(Plan(marks=(10, 1000), score_every=1).extra_points)
+    points = sorted(growth_points(1000, 1))
     assert (points[0], points[-1]) == (1, 1000)
     assert all(b <= max(a + 1, 1.01 * a + 1) for a, b in itertools.pairwise(points))
-    assert Plan(marks=(1,), score_every=1).extra_points == {1}
-    assert Plan().extra_points == set()
+    assert growth_points(1, 1) == {1}
     for wrong in (0, -1, 101, math.nan):
         with pytest.raises(SettingError, match="score_every must be a percentage from"):
             Plan(score_every=wrong)

@@ -21,11 +21,9 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.curves import comparison_figure
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.folder.read_folder import read_results
-from boostsample.experiments.results.folder.write_folder import ResultsFolder, settings_record
-from boostsample.experiments.results.rows import RESULT_COLUMNS, result_rows
-from boostsample.experiments.results.runs import Run, keep_tuned_run
+from boostsample.experiments.results.read_folder import Results, read_results
+from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, kept_run
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table
@@ -52,7 +50,7 @@ def data() -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def comparison(data: Dataset) -> Comparison:
+def comparison(data: Dataset) -> Results:
     return compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", history=True))
 
 
@@ -76,6 +74,11 @@ def register(monkeypatch: pytest.MonkeyPatch, name: str, kind: type[Strategy]) -
         return kind(**settings) if wanted == name else make_strategy(wanted, **settings)
 
     monkeypatch.setattr(variants_module, "make_strategy", make)
+
+
+def notes_of(comparison: Results) -> list[str]:
+    notes: list[str] = comparison.settings["data_sets"][0]["notes"]
+    return notes
 
 
 def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[str, Any]], Model]]:
@@ -107,7 +110,7 @@ def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[s
     return runs
 
 
-def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Comparison) -> None:
+def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Results) -> None:
     for repetition in range(2):
         _, test = data.split(repetition, 0)
         runs = by_hand(data, repetition, 0)
@@ -155,16 +158,22 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Co
 
 
 def test_the_kept_run_is_what_its_settings_give_without_tuning(
-    data: Dataset, comparison: Comparison
+    data: Dataset, comparison: Results
 ) -> None:
     tuned = comparison.runs[-1]
     plain = compare(data, plan_of(tuned.trained.label, tune=False)).runs[-1]
-    assert (plain.loss, plain.looks, plain.stopped) == (tuned.loss, tuned.looks, tuned.stopped)
-    assert {at: tuned.errors[at] for at in plain.errors} == plain.errors
+    assert (loss_of(plain), plain.looks) == (loss_of(tuned), tuned.looks)
+    errors = plain.cell.errors
+    assert {at: tuned.cell.errors[at] for at in errors} == errors
+
+
+def loss_of(run: Run) -> list[float]:
+    losses: list[float] = run.cell.loss.tolist()
+    return losses
 
 
 def test_the_charged_row_costs_what_the_row_of_a_plain_strategy_costs(
-    comparison: Comparison,
+    comparison: Results,
 ) -> None:
     rows = {(row["strategy"], row["repetition"], row["stumps"]): row for row in comparison.rows}
     plain = rows["uniform-naive", 0, 12]
@@ -175,32 +184,32 @@ def test_the_charged_row_costs_what_the_row_of_a_plain_strategy_costs(
     assert 0 < rows[f"{LABEL} charged", 0, 4]["seconds"] < charged["seconds"]
 
 
-def test_history_is_that_of_the_kept_runs(comparison: Comparison) -> None:
+def test_history_is_that_of_the_kept_runs(comparison: Results) -> None:
     mine = [row for row in comparison.history if row["strategy"] == LABEL]
     assert [(row["repetition"], row["round"]) for row in mine] == [
         (repetition, number) for repetition in range(2) for number in range(1, 13)
     ]
     for one in comparison.runs[2:]:
-        assert [r["log10_loss"] for r in mine if r["repetition"] == one.repetition] == one.loss
+        assert [r["log10_loss"] for r in mine if r["repetition"] == one.repetition] == loss_of(one)
         assert {r["settings"] for r in mine if r["repetition"] == one.repetition} == {
             one.trained.settings_text
         }
 
 
 @pytest.mark.parametrize("n_jobs", [2, 5])
-def test_threads_do_not_change_a_bit(data: Dataset, comparison: Comparison, n_jobs: int) -> None:
+def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results, n_jobs: int) -> None:
     threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=n_jobs))
     assert timeless(threaded.rows) == timeless(comparison.rows)
     for one, other in zip(threaded.runs, comparison.runs, strict=True):
         assert getattr(one.tuning, "losses", None) == getattr(other.tuning, "losses", None)
 
 
-def test_test_data_choose_nothing(data: Dataset, comparison: Comparison) -> None:
+def test_test_data_choose_nothing(data: Dataset, comparison: Results) -> None:
     y = data.y.copy()
     y[100:] = y[100:][::-1]
     other = compare(Dataset(data.name, data.X, y, data.classes, n_train=100), plan_of(GRID))
     for one, before in zip(other.runs, comparison.runs[2:], strict=True):
-        assert (one.loss, one.trained) == (before.loss, before.trained)
+        assert (loss_of(one), one.trained) == (loss_of(before), before.trained)
     assert [r["test_error"] for r in other.rows] != [r["test_error"] for r in comparison.rows[6:]]
 
 
@@ -238,20 +247,27 @@ def test_the_first_setting_wins_a_tie(
 def test_the_best_is_kept_and_all_are_charged() -> None:
     losses = [-1.0, -3.0, -2.0, -3.0]
     variant = Variant.parse("uniform-naive:n_features=1|2|3|4").tuned()
-    runs = [
-        Run(variant, 0, 10 + at, one, cell_of([-0.5, losses[at]], [1, 1], [0, at]))
-        for at, one in enumerate(variant.grid)
-    ]
-    kept = keep_tuned_run(iter(runs), 4, (1, 8))
-    assert kept is runs[1]
+    cells = [cell_of([-0.5, losses[at]], [1, 1], [0, at]) for at in range(4)]
+    search = {"repetition": 0, "budgets": [10, 11, 12, 13], "files": ["0", "1", "2", "3"]}
+    plan = {"rounds": [1, 8]}
+    kept, missing = kept_run(variant, search, plan, lambda file: cells[int(file)])
+    assert (kept is not None, missing) == (True, 0)
+    assert kept is not None
+    assert (kept.cell, kept.trained, kept.budget) == (cells[1], variant.grid[1], 11)
     tuning = kept.tuning
     assert tuning is not None
     assert tuning.losses == tuple(losses)
     assert tuning.looks == {"search": 8, "modelling": 6, "finish": 24}
     assert (tuning.budget, tuning.seconds) == (46, 6.0)
     assert tuning.spent == {0: (0, 0.0), 1: (4, 3.0), 2: (14, 6.0)}
-    alone = Run(variant.grid[0], 0, 10, variant.grid[0], runs[0].cell)
-    assert keep_tuned_run([alone], 1, (1, 8)).tuning is None
+    alone, _ = kept_run(
+        variant.grid[0], {**search, "budgets": [10], "files": ["0"]}, plan, lambda _: cells[0]
+    )
+    assert alone is not None
+    assert alone.tuning is None
+    assert kept_run(
+        variant, search, plan, lambda file: cells[int(file)] if file != "2" else None
+    ) == (None, 1)
 
 
 def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cell:
@@ -264,6 +280,8 @@ def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cel
         "looks_modelling": np.array(modelling),
         "looks_finish": np.array([3, 3]),
         "microseconds": np.array([750_000, 750_000]),
+        "marks": np.array([1, 2]),
+        **dict.fromkeys(CLASS_METRICS, np.array([0.5, 0.5])),
     }
     return Cell({"learner": "stump"}, {"n_rounds": 2, "stopped": ""}, arrays)
 
@@ -277,7 +295,7 @@ def test_training_that_ends_early_charges_what_it_took() -> None:
     assert {row["looks"] for row in tuned} == {30}
     assert [row["looks"] for row in charged] == [0, 60, 60]
     assert {row["log10_loss"] for row in charged[1:]} == {tuned[0]["log10_loss"]}
-    assert "uniform-1q*: training ended early" in comparison.notes[-1]
+    assert "uniform-1q*: training ended early" in notes_of(comparison)[-1]
     comparison_figure(comparison)
 
 
@@ -299,7 +317,7 @@ def test_budgets_that_differ_within_a_grid_are_summed(
     assert [row[1] for row in looks_table(comparison).rows] == ["1,000", "3,000"]
 
 
-def test_tables_have_both_columns_and_the_choice(comparison: Comparison) -> None:
+def test_tables_have_both_columns_and_the_choice(comparison: Results) -> None:
     loss = score_table(comparison.rows)
     assert loss.header == ("stumps", "uniform-naive:n_features=2", LABEL, f"{LABEL} charged")
     assert loss.rows[0][-1] == "-"
@@ -313,7 +331,7 @@ def test_tables_have_both_columns_and_the_choice(comparison: Comparison) -> None
     assert {row[2]: row[3] for row in table.rows} == {s: str(kept.count(s)) for s in kept}
     assert {row[:2] for row in table.rows} == {(LABEL, "3")}
     assert "after 12 stumps, in 2 repetitions" in to_text(table)
-    (note,) = comparison.notes
+    (note,) = notes_of(comparison)
     assert f"3 for {LABEL}" in note
     assert "smallest training loss after 12 stumps" in note
 
@@ -322,14 +340,14 @@ def test_without_tuning_there_is_no_word_of_it(data: Dataset) -> None:
     plain = compare(data, plan_of("uniform-naive"))
     assert tuning_table(plain) is None
     assert "uniform-naive" in to_text(looks_table(plain))
-    assert all("*" not in note for note in plain.notes)
+    assert all("*" not in note for note in notes_of(plain))
 
 
 def test_the_folder_records_grid_choice_and_every_final_loss(
-    comparison: Comparison, tmp_path: Path
+    comparison: Results, tmp_path: Path
 ) -> None:
     with ResultsFolder(tmp_path / "new") as folder:
-        folder.write(comparison.rows, settings_record([comparison]), comparison.history)
+        folder.write(comparison)
     found = read_results(tmp_path / "new")
     assert timeless(found.rows) == timeless(comparison.rows)
     assert score_table(found.rows) == score_table(comparison.rows)
@@ -346,10 +364,10 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
     ):
         best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
         assert search["kept"] == SETTINGS[best] == one.trained.settings_text
-        assert search["final_log10_loss"][best] == one.loss[-1]
-        assert search["looks"] == 3 * result_rows(one, MARKS)[2]["looks"]
+        assert search["final_log10_loss"][best] == one.final_loss
+        assert search["looks"] == 3 * sum(one.looks[purpose] for purpose in ("search", "modelling"))
         assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
-    assert found.settings["data_sets"][0]["notes"] == list(comparison.notes)
+    assert found.settings["data_sets"][0]["notes"] == notes_of(comparison)
 
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "2", "--results", "new"]
@@ -374,5 +392,5 @@ def test_the_command(
     assert "note: strategies with a * were tuned" in captured.out
     rows = read_results("new").rows
     assert len(rows) == (1 + 2 * 2) * 2 * 2
-    command = json.loads(Path("new/settings.json").read_text())["command"]
+    command = json.loads(Path("new/plan.json").read_text())["command"]
     assert command == ["boostsample", *args]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.cells.tasks import growth_points
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.validation import choose, score_choices
 from boostsample.experiments.tables.formats import to_markdown, to_plain_text
 from boostsample.experiments.tables.validation_table import (
@@ -19,9 +19,9 @@ from boostsample.experiments.tables.validation_table import (
     validation_csv,
     validation_tables,
 )
-from tests.experiments.fake_results import curve, results
+from tests.experiments.fake_results import curve, results, without_curves
 
-POINTS = sorted(Plan(marks=(100,), score_every=4).extra_points | {10})
+POINTS = sorted(growth_points(100, 4) | {10})
 HELD, FULL = "made:validation=0.2", "made"
 VARIANTS = [("full", ""), ("exp3p", "mixing=0.1"), ("exp3p", "mixing=0.3"), ("exp3p", "")]
 
@@ -178,16 +178,16 @@ def test_incomplete_folders_and_short_runs_are_refused() -> None:
     with pytest.raises(DataError, match=r"the validation results must .*, got 2 runs missing"):
         choose(replace(whole, missing=2))
     with pytest.raises(DataError, match=r"the validation results must .*, got none"):
-        choose(replace(whole, curves=[]))
+        choose(without_curves(whole))
     choices = choose(whole)
     test = folder(FULL)
     with pytest.raises(DataError, match="the test results must"):
         score_choices(choices, whole, replace(test, missing=1))
-    short = replace(test, curves=[row for row in test.curves if row["stumps"] <= 30])
+    short = replace(test, table=[row for row in test.curves if row["stumps"] <= 30])
     needed = math.ceil(6 * choices[0].stumps / 5)
     with pytest.raises(DataError, match=rf"must have {needed} rounds or more .* got 30 rounds"):
         score_choices(choices, whole, short)
-    one_round = replace(whole, curves=[row for row in whole.curves if row["stumps"] == 1])
+    one_round = replace(whole, table=[row for row in whole.curves if row["stumps"] == 1])
     with pytest.raises(DataError, match="train more rounds"):
         choose(one_round)
 

@@ -29,12 +29,12 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backend import Backend, WorkerLost
 from boostsample.experiments.run.backends import check_backend, open_backend
 from boostsample.experiments.run.compare import compare_all
+from tests.experiments.small_runs import timeless
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
 
@@ -52,11 +52,6 @@ def _a_cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
-
-
-def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
-    rows = [row for one in comparisons for row in one.rows]
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
 def rows_by(name: str, n_jobs: int | None, prepared: Prepared) -> list[dict[str, Any]]:
@@ -353,6 +348,6 @@ def test_cells_wait_for_a_worker_but_not_forever() -> None:
     prepared = prepared_for(5, 1)
     backend = Absent(99)
     backend.submitted.append("")  # nothing is held
-    assert len(compare_all([prepared], Store(), backend)) == 1
+    assert compare_all([prepared], Store(), backend)
     with pytest.raises(DataError, match="no worker has come"):
         compare_all([prepared], Store(), Absent(2))

@@ -19,7 +19,7 @@ from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.results.rows import RESULT_COLUMNS, result_rows
+from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.run import schedule
 from boostsample.experiments.run.compare import compare
 from boostsample.labels import encode, error_percent
@@ -158,7 +158,7 @@ def test_training_that_ends_early_repeats_its_last_state_and_says_so() -> None:
         assert [row.pop("stumps") for row in rows] == [1, 3, 7]
         assert rows[0] == rows[1] == rows[2]
         assert rows[0]["test_error"] == 0
-    (note,) = comparison.notes
+    (note,) = comparison.settings["data_sets"][0]["notes"]
     assert "full: training ended early" in note
     assert "1 in repetition 0, 1 in repetition 1" in note
     assert "later rows repeat the last state" in note
@@ -189,7 +189,7 @@ def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> 
         ]
         assert [row["round"] for row in mine] == list(range(1, 13))
         assert one.looks == {p: sum(row[f"looks_{p}"] for row in mine) for p in LOOKS}
-        (row,) = result_rows(one, (12,))
+        row = [*one.table_rows((12,))][-1]
         assert row["looks"] == one.looks["search"] + one.looks["modelling"]
         assert row["looks"] <= 12 * one.budget
 
@@ -197,11 +197,11 @@ def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> 
 def test_curves_have_errors_between_the_marks(data: Dataset) -> None:
     plan = Plan(strategies=THREE[:1], marks=(7, 30), repeats=1)
     (one,) = compare(data, plan).runs
-    assert {1, 2, 3, 7, 30} <= set(one.errors)
+    errors = one.cell.errors
+    assert {1, 2, 3, 7, 30} <= set(errors)
     (other,) = compare(data, Plan(strategies=THREE[:1], marks=(11, 30), repeats=1)).runs
-    assert {at: other.errors[at] for at in one.errors if at in other.errors}.items() <= (
-        one.errors.items()
-    )
+    shared = {at: error for at, error in other.cell.errors.items() if at in errors}
+    assert shared.items() <= errors.items()
 
 
 def test_progress_comes_from_the_calling_thread_and_ends_complete(data: Dataset) -> None:

@@ -22,12 +22,12 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.comparison import Comparison
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.cluster import PATIENCE, Cluster
+from tests.experiments.small_runs import timeless
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
@@ -71,11 +71,6 @@ def wait_for_workers(backend: Backend, n_workers: int) -> None:
     while backend.n_workers != n_workers:
         assert time.monotonic() < until
         time.sleep(0.1)
-
-
-def timeless(comparisons: list[Comparison]) -> list[dict[str, Any]]:
-    rows = [row for one in comparisons for row in one.rows]
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
 
 
 def rows_of_threads(prepared: Prepared) -> list[dict[str, Any]]:

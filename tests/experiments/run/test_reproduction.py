@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from boostsample.experiments.results.folder.read_folder import read_results
+from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.reproduction import (
     DATA,
     FOLDER,

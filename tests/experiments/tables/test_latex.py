@@ -10,7 +10,7 @@ import pytest
 from matplotlib.ft2font import FT2Font, LoadFlags
 
 from boostsample.errors import SettingError
-from boostsample.experiments.results.folder.read_folder import Results
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.tables.latex import latex_width, parse_width, to_latex
 from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments import latex
@@ -68,7 +68,7 @@ def test_standard_deviations_are_filled_up_to_one_width() -> None:
     assert r"(5.00)" in text
     wide = results([curve("a", r, shift=s * r) for s, r in ((9.0, 0), (9.0, 1))])
     both = [row | {"test_error": 3.0} if row["stumps"] == 10 else row for row in wide.curves]
-    (table,) = result_table([Results(wide.rows, wide.settings, None, curves=both)], "error")
+    (table,) = result_table([Results(wide.settings, both)], "error")
     assert r"3.00 \phantom{6}(0.00)" in to_latex(table)
 
 

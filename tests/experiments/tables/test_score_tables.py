@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,9 +12,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.comparison import Comparison
-from boostsample.experiments.results.folder.read_folder import Results
-from boostsample.experiments.results.folder.write_folder import grid_record, settings_record
+from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import holm, paired_test
 from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.number_formats import level_text
@@ -24,7 +21,7 @@ from boostsample.experiments.tables.score_tables import (
     result_table,
     score_table,
 )
-from tests.experiments.fake_results import curve, results
+from tests.experiments.fake_results import curve, results, without_curves
 
 NOISE = {  # of three strategies in five repetitions
     "good": (0.00, 0.01, -0.02, 0.01, 0.00),
@@ -148,11 +145,10 @@ def test_one_strategy_has_no_best() -> None:
 
 
 def test_incomplete_folders_say_so() -> None:
-    search = {"name": "mas-naive", "settings": {}, "grid": []}
-    tuned = {"name": "ucb", "settings": {}, "grid": [{"name": "ucb", "settings": {"a": 1}}]}
+    strategies = [{"strategy": name, "settings": ""} for name in ("mas-naive", "ucb*")]
     found = results(
         [curve("a", 0), curve("a", 1), curve("ucb*", 1), curve("ucb* charged", 1)],
-        facts={"searches": [search, tuned]},
+        facts={"strategies": strategies},
         repeats=3,
         missing=7,
     )
@@ -234,30 +230,26 @@ def test_levels_are_shown_without_loss(level: float) -> None:
 
 
 @pytest.fixture(scope="module")
-def comparison() -> Comparison:
+def comparison() -> Results:
     names = "full,uniform-naive:n_features=2,ucb:n_features=2:exploration=0.1|2:reward_scale=1"
     plan = Plan(strategies=parse_names(names), marks=(2, 9), repeats=3, tune=True)
     return compare(load_dataset("chess(d=3,n=60)"), plan)
 
 
-def of(comparison: Comparison) -> Results:
-    return Results(comparison.rows, settings_record([comparison]), None, 0, comparison.curves)
-
-
-def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Comparison) -> None:
+def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Results) -> None:
     for metric in ("loss", "error"):
-        table = only(of(comparison), metric, charged=True)
+        table = only(comparison, metric, charged=True)
         expected = score_table(comparison.rows, metric)
         assert (table.header, table.rows) == (expected.header, expected.rows)
-        assert table.title == f"{comparison.prepared.data.name}: {expected.title}"
+        assert table.title == f"chess(d=3,J=3,L=3,n=60): {expected.title}"
     notes = [note for note in table.notes if "strategies with a * were tuned" in note]
     assert len(notes) == 1
-    assert set(comparison.notes) <= set(table.notes)
+    assert set(comparison.settings["data_sets"][0]["notes"]) <= set(table.notes)
 
 
-def test_a_folder_without_curves_has_its_tables(comparison: Comparison) -> None:
-    bare = replace(of(comparison), curves=[])
-    assert only(bare).rows == only(of(comparison)).rows
+def test_a_folder_without_curves_has_its_tables(comparison: Results) -> None:
+    bare = without_curves(comparison)
+    assert only(bare).rows == only(comparison).rows
 
 
 @pytest.mark.parametrize(("n_train", "kind"), [(None, "drawn"), (40, "fixed")])
@@ -266,9 +258,8 @@ def test_folders_tell_how_splits_were_made(n_train: int | None, kind: str) -> No
     data = Dataset("own", chess.X, chess.y, chess.classes, n_train=n_train)
     plan = Plan(strategies=parse_names("uniform-naive,uniform-1q"), marks=(2,), repeats=2)
     done = compare(data, plan)
-    for record in (settings_record([done]), grid_record([done.prepared])):
-        (facts,) = record["data_sets"]
-        assert facts["split"] == kind
-        assert len(facts["n_train"]) == len(facts["n_test"]) == 2
-    note = only(of(done)).notes[0]
+    (facts,) = done.settings["data_sets"]
+    assert facts["split"] == kind
+    assert len(facts["n_train"]) == len(facts["n_test"]) == 2
+    note = only(done).notes[0]
     assert ("Nadeau" in note) == (kind == "drawn")

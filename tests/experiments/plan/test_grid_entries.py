@@ -1,10 +1,11 @@
-"""The grid that is written as TOML asks for the same cells when it is read again."""
+"""The grid in plan.json asks for the same cells when it is read again."""
 
 from __future__ import annotations
 
-import tomllib
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +15,12 @@ from boostsample.experiments.plan.grid import (
     Grid,
     GridFileData,
     combined_grid,
+    grid_entries,
     read_grid_file,
     shipped_grids,
 )
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.results.folder.grid_toml import grid_toml, to_toml
-from boostsample.experiments.results.folder.write_folder import grid_record
+from boostsample.experiments.results.plan_file import plan_record
 
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',
@@ -52,6 +53,12 @@ GRIDS = {
 }
 
 
+def written(entries: dict[str, Any], folder: Path) -> Path:
+    path = folder / "plan.json"
+    path.write_text(json.dumps({"entries": entries}))
+    return path
+
+
 def read(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
     path = folder / "grid.toml"
     path.write_text(text, encoding="utf-8")
@@ -62,22 +69,21 @@ def read(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     grid, prepared = read(GRIDS[name], tmp_path)
-    text = grid_toml(grid, prepared)
-    again, prepared_again = read(text, tmp_path)
+    entries = grid_entries(grid, prepared)
+    again = combined_grid(read_grid_file(written(entries, tmp_path)), {})
+    prepared_again = again.prepare()
     assert again.title == grid.title
-    assert grid_record(prepared_again) == grid_record(prepared)
-    assert grid_toml(again, prepared_again) == text
-    found = tomllib.loads(text)
-    assert found.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
-    assert found["weight_init"] == grid.plan.weights
-    given = {key: found[key] for key in ("learning_rate", "smoothing") if key in found}
+    assert plan_record(prepared_again) == plan_record(prepared)
+    assert grid_entries(again, prepared_again) == entries
+    assert entries.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
+    assert entries["weight_init"] == grid.plan.weights
+    given = {key: entries[key] for key in ("learning_rate", "smoothing") if key in entries}
     assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
-    assert all(len(line) <= 100 for line in text.splitlines() if "families" not in line)
 
 
 def test_families_of_data_sets_are_written_out(tmp_path: Path) -> None:
     grid, prepared = read(GRIDS["two"], tmp_path)
-    entries = tomllib.loads(grid_toml(grid, prepared))["data"]
+    entries = grid_entries(grid, prepared)["data"]
     own = [[family.name for family in one.families] for one in prepared]
     assert [entry["families"] for entry in entries] == own
     assert entries[1]["name"] == "chess(d=3,J=3,L=3,n=60)"
@@ -92,9 +98,7 @@ def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
         replace(small, data=replace(small.data, name=one.name), variants=grid.plan.variants)
         for one in grid.data
     ]
-    path = tmp_path / "again.toml"
-    path.write_text(grid_toml(grid, prepared), encoding="utf-8")
-    again = read_grid_file(path).entries
+    again = read_grid_file(written(grid_entries(grid, prepared), tmp_path)).entries
     assert {key: again[key] for key in file.entries if key != "tune"} == {
         key: file.entries[key] for key in file.entries if key != "tune"
     }
@@ -103,32 +107,20 @@ def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
 def test_a_yardstick_left_out_of_one_data_set_stays_out(tmp_path: Path) -> None:
     grid, prepared = read(GRIDS["two"], tmp_path)
     without = replace(prepared[0], variants=prepared[0].variants[1:])
-    assert "full" in tomllib.loads(grid_toml(grid, prepared))["strategies"]
-    assert "strategies" not in tomllib.loads(grid_toml(grid, [without, prepared[1]]))
+    assert "full" in grid_entries(grid, prepared)["strategies"]
+    assert "strategies" not in grid_entries(grid, [without, prepared[1]])
 
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read(GRIDS["defaults"], tmp_path)
     own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
-    assert tomllib.loads(grid_toml(own, [mine]))["data"] == ["../some where/mine.csv.gz"]
+    assert grid_entries(own, [mine])["data"] == ["../some where/mine.csv.gz"]
     options = {"label": "y", "drop": ["ID", 2], "header": True, "name": "mine"}
     own = replace(grid, data=(GridFileData("mine.csv", None, options),))
-    text = grid_toml(own, [mine])
-    assert tomllib.loads(text)["data"] == [{"path": "mine.csv", **options}]
-    (tmp_path / "own.toml").write_text(text, "utf-8")
-    assert combined_grid(read_grid_file(tmp_path / "own.toml"), {}).data == own.data
-
-
-def test_values_come_back_from_toml() -> None:
-    entries = {
-        "text": 'a "b" \\ \x7f\n\té😀',
-        "numbers": [1, -2, 0.1, 1e-05, 1e22, float("inf")],
-        "words": [True, False],
-        "long": [{"name": "x" * 60, "values": [1, 2]}, "y" * 60],
-    }
-    assert tomllib.loads(to_toml(entries)) == entries
-    assert tomllib.loads(to_toml({"none": None})) == {"none": "none"}
+    entries = grid_entries(own, [mine])
+    assert entries["data"] == [{"path": "mine.csv", **options}]
+    assert combined_grid(read_grid_file(written(entries, tmp_path)), {}).data == own.data
 
 
 def test_the_command_writes_a_grid_that_repeats_it(
@@ -138,7 +130,13 @@ def test_the_command_writes_a_grid_that_repeats_it(
     args = ["--data", "chess(d=3,n=60)", "--rounds", "1,2", "--repeats", "1", "--quiet"]
     tuned = ["--tune", "--strategies", "uniform-naive:n_features=1|2,laminating"]
     assert main(["compare", *args, *tuned, "--results", "first"]) == 0
-    assert main(["compare", "--grid", "first/grid.toml", "--results", "second", "--quiet"]) == 0
-    first, second = (Path(name) for name in ("first", "second"))
-    assert (second / "grid.json").read_bytes() == (first / "grid.json").read_bytes()
-    assert (second / "grid.toml").read_bytes() == (first / "grid.toml").read_bytes()
+    assert main(["compare", "--grid", "first/plan.json", "--results", "second", "--quiet"]) == 0
+    first, second = (
+        json.loads(Path(name, "plan.json").read_bytes()) for name in ("first", "second")
+    )
+    assert second["entries"] == first["entries"]
+    searches = [
+        [strategy["searches"] for strategy in plan["data_sets"][0]["strategies"]]
+        for plan in (first, second)
+    ]
+    assert searches[0] == searches[1]

@@ -1,1 +1,0 @@
-"""Folders of results: written, read and continued."""

@@ -1,0 +1,384 @@
+"""The record of a comparison, ``plan.json``: what is compared, on which data, how, and when.
+
+`plan_record` makes all that is known before training, `finished_record` adds the rest.
+
+=================  ===============================================================================
+``format``         version of results folders
+``complete``       whether ``table.csv`` has all rows
+``entries``        the grid with everything written out, for `boostsample compare --grid`
+``rounds``, ...    the settings of the plan
+``data_sets``      name, splits, checksum, families, notes; strategies with settings and parameters,
+                   and in ``searches`` the files of their cells by repetition
+``cells``, ...     of a complete folder: when and where it was made, with which versions
+=================  ===============================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from boostsample.banks.bank_forms import bank_record
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.common.machine import machine, versions
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.variants import Variant, plain_setting
+from boostsample.experiments.results.labels import counted
+from boostsample.experiments.results.runs import Run
+from boostsample.loop.numerics import NUMERICS
+
+FORMAT = 3
+"""Version of results folders."""
+
+
+def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
+    """The record of a comparison that has not begun."""
+    return {
+        "format": FORMAT,
+        "complete": False,
+        **_settings(prepared[0].plan),
+        "data_sets": [_data_record(one) for one in prepared],
+    }
+
+
+def _settings(plan: Plan) -> dict[str, Any]:
+    """The settings that all data sets share."""
+    return {
+        "learner": plan.learner,
+        "rounds": list(plan.marks),
+        "repeats": plan.repeats,
+        "budget": None if plan.budget is None else str(plan.budget),
+        "weights": plan.weights,
+        **plan.step_settings,
+        "seed": plan.seed,
+        "bank": bank_record(plan.bank.name, plan.bank.settings),
+        "history": plan.history,
+        **({} if plan.score_every is None else {"score_every": plan.score_every}),
+    }
+
+
+def _data_record(prepared: Prepared) -> dict[str, Any]:
+    groups = iter(task_groups(prepared))
+    strategies = []
+    for variant in prepared.variants:
+        searches = [
+            {
+                "repetition": repetition,
+                "budgets": [task.budget for task in group],
+                "files": [task.file_name for task in group],
+            }
+            for repetition, group in zip(range(prepared.plan.repeats), groups, strict=False)
+        ]
+        strategies.append({**_strategy_record(variant, prepared), "searches": searches})
+    tuning = _tuning_note(prepared)
+    return {
+        "name": prepared.data.name,
+        "split": "drawn" if prepared.data.draws_splits else "fixed",
+        "n_train": [len(train) for train, _ in prepared.splits],
+        "n_test": [len(test) for _, test in prepared.splits],
+        "sha256": prepared.digest,
+        "shape": list(prepared.data.X.shape),
+        "classes": list(prepared.data.classes),
+        "families": [
+            {"name": f.name, "n_features": f.n_features, "settings": f.settings()}
+            for f in prepared.families
+        ],
+        "strategies": strategies,
+        "notes": [*prepared.notes, *([tuning] if tuning else [])],
+    }
+
+
+def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
+    """A strategy with its parameters; the tuned ones are listed with the grid instead."""
+    tuned = {key for one in variant.grid for key in one.settings} - set(variant.settings)
+    grid = [one.settings_text for one in variant.grid]
+    return {
+        "strategy": variant.row_name,
+        "settings": variant.settings_text,
+        "parameters": {
+            key: plain_setting(value)
+            for key, value in variant.strategy().get_params().items()
+            if key not in tuned
+        },
+        "settings_in_use": prepared.settings_in_use(variant),
+        "budget": [
+            min(prepared.budget(one, repetition) for one in variant.trained)
+            for repetition in range(prepared.plan.repeats)
+        ],
+        **({"grid": grid} if grid else {}),
+        "variants": [_variant_record(one) for one in (variant, *variant.grid)],
+    }
+
+
+def _variant_record(variant: Variant) -> dict[str, Any]:
+    settings = {key: plain_setting(value) for key, value in variant.settings.items()}
+    return {"name": variant.name, "settings": settings}
+
+
+def variant_of(strategy: Mapping[str, Any]) -> Variant:
+    """The strategy of a record, with its tuning grid."""
+    plain, *grid = (Variant(one["name"], one["settings"]) for one in strategy["variants"])
+    return Variant(plain.name, plain.settings, tuple(grid))
+
+
+def _tuning_note(prepared: Prepared) -> str:
+    """A note on how to read the results of tuned strategies; empty if there are none."""
+    tuned = [variant for variant in prepared.variants if variant.grid]
+    if not tuned:
+        return ""
+    n_rounds, word = prepared.plan.n_rounds, counted([prepared.plan.learner])
+    sizes = ", ".join(f"{len(variant.grid)} for {variant.label}" for variant in tuned)
+    return (
+        "strategies with a * were tuned: each of the M settings of their tuning grid "
+        f"({sizes}) was trained in each repetition, and the run with the smallest training loss "
+        f"after {n_rounds:,} {word} was kept. A column 'charged' includes the cost of tuning: its "
+        f"row of m {word} shows the kept run after m / M {word}, when all M runs together have "
+        f"spent the looks of m {word}; '-' if that is less than one {word.removesuffix('s')}"
+    )
+
+
+def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str, Any]:
+    """A record with what is known of the runs of all data sets."""
+    data_sets = []
+    for data in record["data_sets"]:
+        strategies, notes = [], list(data["notes"])
+        for strategy in data["strategies"]:
+            variant = variant_of(strategy)
+            own = [run for run in runs if (run.data, run.variant) == (data["name"], variant)]
+            strategies.append({**strategy, **_runs_record(own)})
+            notes += filter(None, [_early_note(variant, own, record)])
+        data_sets.append({**data, "strategies": strategies, "notes": notes})
+    return {
+        **record,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "data_sets": data_sets,
+        "numerics": NUMERICS,
+        "versions": versions(),
+        "machine": machine(),
+        "cells": _made(runs),
+    }
+
+
+def _runs_record(runs: Sequence[Run]) -> dict[str, Any]:
+    """Budgets and streams of the kept runs of a strategy, and what tuning found."""
+    tuning = [
+        {
+            "repetition": run.repetition,
+            "kept": run.trained.settings_text,
+            "final_log10_loss": list(run.tuning.losses),
+            "looks": run.tuning.looks["search"] + run.tuning.looks["modelling"],
+            "seconds": run.tuning.seconds,
+        }
+        for run in runs
+        if run.tuning is not None
+    ]
+    return {
+        "budget": [run.budget for run in runs],
+        "stream": [run.cell.facts["stream"] for run in runs],
+        **({"tuning": tuning} if tuning else {}),
+    }
+
+
+def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]) -> str:
+    """A note if runs of a strategy ended early, else an empty text."""
+    ended = [run for run in runs if run.n_rounds < record["rounds"][-1]]
+    if not ended:
+        return ""
+    places = ", ".join(f"{run.n_rounds:,} in repetition {run.repetition}" for run in ended)
+    reasons = "; ".join(dict.fromkeys(str(run.cell.about["stopped"]) for run in ended))
+    return (
+        f"{variant.label}: training ended early, number of {counted([record['learner']])}: "
+        f"{places} ({reasons}); later rows repeat the last state"
+    )
+
+
+def _made(runs: Sequence[Run]) -> dict[str, Any]:
+    """When and where the kept cells were trained, possibly by earlier commands elsewhere."""
+    about = [run.cell.about for run in runs]
+    started = sorted(str(one["started"]) for one in about)
+    return {
+        "first": started[0],
+        "last": started[-1],
+        "seconds": sum(float(one["wall"]) for one in about),
+        "machines": _different([one["machine"] for one in about]),
+        "versions": _different([one["versions"] for one in about]),
+    }
+
+
+def _different(values: Sequence[Any]) -> list[Any]:
+    return [json.loads(text) for text in dict.fromkeys(map(json.dumps, values))]
+
+
+# --------------------------------------------------------------------------------------- growth
+
+_Search = tuple[str, str, int, tuple[str, ...]]
+
+
+def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: str) -> None:
+    """Raise SettingError, with the difference, if an old record has rows that a new plan lacks."""
+    new = _settings(prepared[0].plan)
+    before = {
+        (data["name"], variant_of(strategy).label, search["repetition"], tuple(search["files"]))
+        for data in old["data_sets"]
+        for strategy in data["strategies"]
+        for search in strategy.get("searches", ())
+    }
+    now = {search for one in prepared for search in _searches(one, max(old["rounds"]))}
+    lost = before - now
+    shrunk = bool(old.get("history")) and not new["history"]
+    if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
+        return
+    faults = [
+        f"{name} was {_text(old.get(name))}, is {_text(value)}"
+        for name, value in new.items()
+        if old.get(name) != value
+        and name != "score_every"
+        and not (name == "rounds" and set(old[name]) <= set(value))
+    ]
+    names = sorted({search[:3] for search in lost} - {search[:3] for search in now})
+    if names and not faults:
+        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one (name it, too)")
+    if not faults and lost:
+        data, label, *_ = min(lost)
+        faults.append(f"{label} of {data} has other rows, families, values to tune or code")
+    raise SettingError(
+        f"the results folder {place} holds another grid: {'; '.join(faults)}; a "
+        "grid may grow there (more strategies, data sets, repetitions or rounds), but must "
+        "keep all its rows: name another folder"
+    )
+
+
+def _searches(prepared: Prepared, n_rounds: int) -> list[_Search]:
+    """The cells of a plan with another number of rounds."""
+    groups = iter(task_groups(prepared, n_rounds))
+    return [
+        (prepared.data.name, variant.label, repetition, tuple(task.file_name for task in group))
+        for variant in prepared.variants
+        for repetition, group in zip(range(prepared.plan.repeats), groups, strict=False)
+    ]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        settings = (f"{key}={setting}" for key, setting in value.items() if key != "form")
+        return ":".join([str(value["form"]), *settings])
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+# ---------------------------------------------------------------------------------------- shape
+
+_VARIANT = {"name": "", "settings": {}}
+_SHAPE: Mapping[str, Any] = {
+    "complete": True,
+    "title?": "",
+    "command?": [],
+    "learner": "",
+    "rounds": [1],
+    "repeats": 1,
+    "budget": ("", None),
+    "weights": "",
+    "learning_rate?": (0, 0.5),
+    "smoothing?": (0, 0.5),
+    "seed": 0,
+    "bank?": {"form": ""},
+    "history?": True,
+    "score_every?": (0, 0.5),
+    "numerics?": 1,
+    "files?": {"table.csv": {"sha256": ""}},
+    "cells?": {
+        "first": "",
+        "last": "",
+        "seconds": (0, 0.5),
+        "machines": [{"processor": "", "cores": (1, None), "platform": ""}],
+        "versions": [{}],
+    },
+    "data_sets": [
+        {
+            "name": "",
+            "split": "",
+            "n_train": [1],
+            "n_test": [0],
+            "sha256": "",
+            "shape": [0],
+            "classes": [],
+            "families": [{"name": "", "n_features": 1}],
+            "notes": [],
+            "strategies": [
+                {
+                    "strategy": "",
+                    "settings": "",
+                    "parameters": {},
+                    "settings_in_use": {},
+                    "budget": [0],
+                    "grid?": [""],
+                    "tuning?": [
+                        {"kept": "", "final_log10_loss": [(0, 0.0)], "looks": 0},
+                    ],
+                    "variants?": [_VARIANT],
+                    "searches?": [{"repetition": 0, "budgets": [0], "files": [""]}],
+                }
+            ],
+        }
+    ],
+}
+"""Examples of what readers rely on; more is allowed.
+
+A value has the type of its example; an integer is at least 1 if its example is 1, a number finite
+if its example is 0.5; a list has one entry or more if its example has one; a key with `?` may be
+missing.
+"""
+
+
+def check_record(record: Any) -> None:
+    """DataError that names the place unless a record can be read."""
+    if not isinstance(record, dict) or "format" not in record:
+        raise DataError("plan.json: format is missing")
+    if record["format"] != FORMAT:
+        raise DataError(
+            f"plan.json has format {record['format']!r:.60}, this version of boostsample reads "
+            f"format {FORMAT}; use the version that wrote it, or run it again"
+        )
+    fault = _fault(record, _SHAPE, "")
+    for number, data in enumerate(() if fault else record["data_sets"]):
+        if len(data["n_train"]) != len(data["n_test"]):
+            fault = f".data_sets[{number}]: n_train and n_test must have equally many entries"
+        elif len(data["shape"]) < 2:
+            fault = f".data_sets[{number}].shape must have at least 2 entries"
+    if fault:
+        raise DataError(
+            f"plan.json: {fault.removeprefix('.')}; restore the file, or remove it and run the "
+            "same command with the same --results again"
+        )
+
+
+def _fault(value: Any, example: Any, place: str) -> str:
+    """What is wrong, with its place, or an empty text."""
+    examples = example if isinstance(example, tuple) else (example,)
+    if type(value) not in map(type, examples):
+        names = " or ".join("null" if one is None else type(one).__name__ for one in examples)
+        return f"{place or 'its content'} must be of type {names}, got {value!r:.60}"
+    if type(value) is int and example == 1 and value < 1:
+        return f"{place} must be at least 1, got {value}"
+    if type(value) is float and 0.5 in examples and not math.isfinite(value):
+        return f"{place} must be finite, got {value}"
+    if isinstance(value, list) and example:
+        if not value:
+            return f"{place} must have at least one entry, got none"
+        parts = [(entry, example[0], f"{place}[{at}]") for at, entry in enumerate(value)]
+    elif isinstance(value, dict):
+        for key in example:
+            if key not in value and not key.endswith("?"):
+                return f"{place}.{key} is missing"
+        parts = [
+            (value[name], example[key], f"{place}.{name}")
+            for key in example
+            if (name := key.removesuffix("?")) in value
+        ]
+    else:
+        return ""
+    return next((fault for fault in (_fault(*part) for part in parts) if fault), "")

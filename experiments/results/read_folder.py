@@ -1,0 +1,292 @@
+"""Results, and the folders that hold them.
+
+- ``plan.json`` describes the comparison (`boostsample.experiments.results.plan_file`). It is
+  written before the first cell and, as the last file, when the results are complete.
+- ``cells`` has one file per trained run (`boostsample.experiments.cells.cell_file`).
+- ``table.csv`` has a row for each run and scored number of stumps
+  (`boostsample.experiments.results.runs`), and ``history.csv``, optional, one per search.
+
+The tables follow from the cells: those of a folder that is not complete are made from its existing
+cells. A folder without cells is small, and still has its tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from boostsample.errors import DataError, SettingError, one_line, unknown
+from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
+from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
+from boostsample.experiments.results.plan_file import check_record, variant_of
+from boostsample.experiments.results.runs import (
+    RESULT_COLUMNS,
+    RESULT_SCHEMA,
+    TABLE_SCHEMA,
+    Run,
+    kept_run,
+)
+from boostsample.files.json_text import read_json
+from boostsample.history import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLAN, TABLE, HISTORY = "plan.json", "table.csv", "history.csv"
+_TEXT = ("data", "strategy", "settings", "learner", "family", "stopped")
+_MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError, csv.Error)
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of a comparison: of one that has just run, or of a folder.
+
+    If cells are missing, their strategies have no rows in these repetitions. Some folders of
+    published results have rows at the marks only, and no curves.
+    """
+
+    settings: dict[str, Any]  # the content of ``plan.json``
+    table: list[dict[str, Any]]  # one row per run and scored number of stumps, see `TABLE_SCHEMA`
+    history: list[dict[str, Any]] = field(default_factory=list)  # of a folder, values are text
+    missing: int = 0  # number of missing cells
+    runs: list[Run] = field(default_factory=list)  # of one that has just run
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The result rows: those of the table at the marks, with `RESULT_COLUMNS`."""
+        marks = set(self.settings["rounds"])
+        at_marks = (row for row in self.table if row["stumps"] in marks)
+        columns = set(RESULT_COLUMNS)
+        return [{k: value for k, value in row.items() if k in columns} for row in at_marks]
+
+    @property
+    def curves(self) -> list[dict[str, Any]]:
+        """All rows of the table; empty if it has those at the marks only."""
+        return self.table if self.settings.get("curves", True) else []
+
+    def settings_of(self, data: str) -> Mapping[str, Any]:
+        """The entry of one data set in the settings; DataError if there is none."""
+        named: Sequence[Mapping[str, Any]] = self.settings["data_sets"]
+        for entry in named:
+            if entry["name"] == data:
+                return entry
+        raise DataError(
+            f"settings of results must have an entry of each data set, but none of {data!r:.60}; "
+            "restore the files of the folder, or run the same command into a new one"
+        )
+
+    def to_frame(self, what: str = "rows") -> pd.DataFrame:
+        """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.
+
+        Text that holds numbers becomes numbers. SettingError for another name or without pandas,
+        DataError if there are no such rows.
+        """
+        tables = {"rows": self.rows, "curves": self.curves, "history": self.history}
+        if what not in tables:
+            raise unknown("table", what, tables)
+        if not tables[what]:
+            hint = "; run the comparison with --history" if what == "history" else ""
+            raise DataError(f"the results must hold {what} for a data frame, got none{hint}")
+        if importlib.util.find_spec("pandas") is None:
+            raise SettingError(
+                "to_frame needs the package pandas, which is not installed; run "
+                "pip install 'boostsample[report]', or use the lists rows, curves and history"
+            )
+        import pandas as pd
+
+        frame = pd.DataFrame.from_records(tables[what])
+        for name in frame.columns.difference(_TEXT):
+            try:
+                frame[name] = pd.to_numeric(frame[name])
+            except (TypeError, ValueError):
+                continue
+        return frame
+
+    def part(self, data: str) -> Results:
+        """The part on one data set."""
+        named = [entry for entry in self.settings["data_sets"] if entry["name"] == data]
+        return replace(
+            self,
+            settings={**self.settings, "data_sets": named},
+            table=[row for row in self.table if row["data"] == data],
+            runs=[run for run in self.runs if run.data == data],
+        )
+
+
+def make_results(
+    record: dict[str, Any], load: Callable[[str], Cell | None], *, keep_runs: bool = False
+) -> Results:
+    """The results of a record from the cells that `load` gives by the names of their files."""
+    table: list[dict[str, Any]] = []
+    history: list[dict[str, Any]] = []
+    n_missing = 0
+    runs: list[Run] = []
+    for _, run, missing in _searched(record, load):
+        n_missing += missing
+        if run is not None:
+            table += run.table_rows(record["rounds"])
+            if record.get("history"):
+                history += run.history_rows()
+            if keep_runs:
+                runs.append(run)
+    return Results(record, table, history, n_missing, runs)
+
+
+def _searched(
+    record: Mapping[str, Any], load: Callable[[str], Cell | None]
+) -> Iterator[tuple[str, Run | None, int]]:
+    """Data set, kept run, None if cells are missing, and their number, of each search."""
+    for data in record["data_sets"]:
+        for strategy in data["strategies"]:
+            for search in strategy.get("searches", ()):
+                yield data["name"], *kept_run(variant_of(strategy), search, record, load)
+
+
+def read_results(path: str | os.PathLike[str]) -> Results:
+    """Read a results folder, an incomplete one as far as its cells exist.
+
+    The tables may have been edited: their checksums are not verified.
+
+    Raises
+    ------
+    DataError
+        The folder does not exist, a file is missing or malformed, the format is unknown, or there
+        is no cell.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise DataError(f"'{folder}' is not a folder; name one that boostsample compare has filled")
+    record = read_plan(folder)
+    if record is None:
+        raise DataError(
+            f"'{folder}' has no results: {PLAN} is missing; name a folder that boostsample compare "
+            "has filled"
+        )
+    with_curves = record.get("curves", True)
+    try:
+        if not record["complete"]:
+            return _from_cells(folder, record)
+        for data in record["data_sets"]:  # spelled as in the tables, where not all names are text
+            data["name"] = data["name"].encode("utf-8", "backslashreplace").decode()
+        names = [data["name"] for data in record["data_sets"]]
+        table = _typed(folder / TABLE, TABLE_SCHEMA if with_curves else RESULT_SCHEMA, names)
+        history = [row for _, row in _lines(folder / HISTORY)] if record.get("history") else []
+    except FileNotFoundError as error:
+        raise DataError(
+            f"'{folder}' must be a complete results folder, but {Path(error.filename).name} is "
+            "missing; run it again into a new folder"
+        ) from error
+    except DataError:
+        raise
+    except _MALFORMED as error:
+        raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
+    return Results(record, table, history)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """The rows of a CSV file as text, with their line numbers."""
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        for row in reader:
+            yield reader.line_num, row
+
+
+def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of a CSV file with the columns and types of a schema, on the named data sets."""
+    way_out = f"correct the file, or remove {PLAN} and run the same command again"
+    rows = []
+    for line, texts in _lines(path):
+        row = {}
+        for name, kind, _ in schema:
+            try:
+                row[name] = kind(texts[name])
+            except (KeyError, TypeError, ValueError):
+                raise DataError(
+                    f"'{path}', line {line}: {name} must be of type {kind.__name__}, got "
+                    f"{texts.get(name)!r}; {way_out}"
+                ) from None
+        if row["data"] not in data:
+            raise DataError(
+                f"'{path}', line {line}: data must be one of {', '.join(data)}, got "
+                f"{row['data']!r:.60}; {way_out}"
+            )
+        rows.append(row)
+    return rows
+
+
+def read_plan(folder: Path) -> dict[str, Any] | None:
+    """The content of ``plan.json``; None if there is none, DataError if it cannot be read."""
+    try:
+        record: dict[str, Any] = read_json((folder / PLAN).read_bytes())
+        check_record(record)
+    except FileNotFoundError:
+        return None
+    except _MALFORMED as error:  # a DataError is a ValueError
+        fault = str(error) if isinstance(error, DataError) else f"{PLAN}: {one_line(error)}"
+        way_out = "" if ";" in fault else "; remove that file, and run the same command again"
+        raise DataError(f"results in '{folder}' cannot be read: {fault}{way_out}") from error
+    return record
+
+
+def _from_cells(folder: Path, record: dict[str, Any]) -> Results:
+    """The rows of all strategies and repetitions that have all their cells."""
+    results = make_results(record, _loader(folder))
+    if not results.table:
+        raise DataError(
+            f"'{folder}' has no results yet: {results.missing:,} cells are missing; run the "
+            "command that began it again"
+        )
+    return results
+
+
+def _loader(folder: Path) -> Callable[[str], Cell | None]:
+    """A function that reads a cell of a folder; it changes nothing there."""
+
+    def load(name: str) -> Cell | None:
+        if Path(name).name != name:
+            raise ValueError(f"the cell {name!r:.80} must be a file name without folders")
+        try:
+            return read_cell_file(folder / STORE_FOLDER / name, key_of_file(name))
+        except (FileNotFoundError, DamagedCell):
+            return None
+
+    return load
+
+
+def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
+    """The kept runs of a results folder by data set; those with missing cells are left out.
+
+    DataError if the folder has no cell.
+    """
+    folder = Path(path)
+    record = read_plan(folder)
+    runs: dict[str, list[Run]] = {}
+    try:
+        for data, run, _ in _searched(record or {"data_sets": []}, _loader(folder)):
+            if run is not None:
+                runs.setdefault(data, []).append(run)
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
+    if not runs:
+        where = "this folder" if (folder / STORE_FOLDER).is_dir() else "a new folder"
+        raise DataError(
+            f"'{folder}' has no cells, which this needs; run the command that made it again, with "
+            f"--results and {where}"
+        )
+    return runs
+
+
+def lost_runs(results: Results, runs: Mapping[str, Sequence[Run]]) -> int:
+    """Number of runs of a folder that are not among its `read_runs`.
+
+    Their cells are missing, damaged, of other numerics, or without scores that the plan asks for.
+    """
+    strategies = [s for data in results.settings["data_sets"] for s in data["strategies"]]
+    n_planned = sum(len(strategy.get("searches", ())) for strategy in strategies)
+    return n_planned - sum(map(len, runs.values()))
