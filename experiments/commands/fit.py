@@ -132,9 +132,10 @@ def fit(
 ) -> None:
     """Train a classifier on TABLE and save it.
 
-    TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns. Columns of text are
-    categories, or dates if all of it reads as 2024-05-31 or 2024-05-31 18:30; empty fields, ?, NA,
-    N/A, NaN, None and null are missing values. Everything is checked before training begins.
+    TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns; options may follow, as in
+    x.csv:delimiter=;:decimal=, (docs/data.md). Columns of text are categories, or dates if all of
+    it reads as 2024-05-31 or 2024-05-31 18:30; empty fields, ?, NA, N/A, NaN, None and null are
+    missing values, in upper or lower case. Everything is checked before training begins.
     """
     from boostsample.classifier.file import MOST_BYTES
     from boostsample.estimator import BoostSampleClassifier

@@ -1,7 +1,7 @@
 """Reads the user's own data from files: ``.npz``, CSV, TSV, Parquet and svmlight (docs/data.md).
 
-Text among the features, a missing label, a row of another length, an infinite value or a damaged
-file raises a DataError that names the place. Missing values are kept as NaN.
+A missing label, a row of another length, an infinite value or a damaged file raises a DataError
+that names the place. Missing values are kept as NaN.
 """
 
 from __future__ import annotations
@@ -14,20 +14,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
+from boostsample.classifier.inputs.frames import TableColumns, is_number
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.machine import machine_memory
-from boostsample.experiments.data.class_labels import parse_labels
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.file_options import check_file_option
-from boostsample.experiments.data.table_files import read_csv, read_parquet
+from boostsample.experiments.data.tables import (
+    TABLE_SUFFIXES,
+    Columns,
+    LabelledTable,
+    check_row_numbers,
+    file_suffix,
+    label_values,
+    number_classes,
+    read_csv,
+    read_parquet,
+    split_label,
+)
 from boostsample.files.atomic import readable_file
 
 _SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".csv.gz": "csv",
-    ".tsv.gz": "csv",
-    ".parquet": "parquet",
+    **TABLE_SUFFIXES,
     ".npz": "npz",
     ".svmlight": "svmlight",
     ".libsvm": "svmlight",
@@ -40,21 +48,16 @@ _SUFFIXES = {
 
 def is_dataset_file(path: Path) -> bool:
     """Return whether `read_dataset_file` recognises the suffix."""
-    return _suffix(path) in _SUFFIXES
-
-
-def _suffix(path: Path) -> str:
-    """The last suffix in lower case, with the one before it if it is ``.gz``."""
-    return "".join(path.suffixes[-2 if path.suffix.lower() == ".gz" else -1 :]).lower()
+    return file_suffix(path) in _SUFFIXES
 
 
 def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) -> DataContent:
     """Read a file in the format of its suffix, or of `kind`: csv, parquet, npz or svmlight.
 
     Suffixes are ``.csv``, ``.tsv``; ``.parquet``; ``.npz``; ``.svmlight``, ``.libsvm``, ``.svm``;
-    text also with ``.gz``. `options` are those of `read_csv`, `read_parquet`, `read_npz` or
-    `read_svmlight`, also as the text of `boostsample.experiments.data.file_options`; None is the
-    default. An unknown one raises SettingError.
+    text also with ``.gz``. `options` are those of the readers below, also as the text of
+    `boostsample.experiments.data.file_options`; None is the default. An unknown one raises
+    SettingError.
     """
     if kind is None:
         if not is_dataset_file(path):
@@ -62,7 +65,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
                 f"cannot tell the format of {path} from its suffix, known: {', '.join(_SUFFIXES)}; "
                 f"give kind=, one of {', '.join(_READERS)}"
             )
-        kind = _SUFFIXES[_suffix(path)]
+        kind = _SUFFIXES[file_suffix(path)]
     if kind not in _READERS:
         raise unknown("kind of data file", kind, _READERS)
     reader = _READERS[kind]
@@ -76,6 +79,63 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     if not path.is_file():
         raise DataError(f"data file {str(path)!r} must be an existing file; there is none")
     return reader(path, **checked)
+
+
+def _read_csv(
+    path: Path,
+    *,
+    label: str | int = -1,
+    drop: Columns = (),
+    category: Columns = (),
+    header: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str = ".",
+) -> DataContent:
+    table = read_csv(
+        path,
+        label=label,
+        drop=drop,
+        category=category,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+    )
+    return _table_content(table, path)
+
+
+def _read_parquet(
+    path: Path, *, label: str | int = -1, drop: Columns = (), category: Columns = ()
+) -> DataContent:
+    table = read_parquet(path, label=label, drop=drop, category=category)
+    return _table_content(table, path)
+
+
+def _table_content(table: LabelledTable, path: Path) -> DataContent:
+    """The numbers that the classifier makes of a table; categories are those of all rows."""
+    assert table.label is not None
+    frame, values = split_label(table.frame, table.label, path)
+    check_row_numbers(frame, path)
+    try:
+        X, merged, names = _as_numbers(frame)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    warn_of_merged_columns([f"{path}: column {name!r}" for name in merged])
+    columns = names if table.has_names or len(names) > frame.shape[1] else None
+    return DataContent(X, *number_classes(values, f"{path}: the label"), columns, None)
+
+
+def _as_numbers(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[str, ...]]:
+    """The table of numbers, names of columns that float32 merges, and names of all columns."""
+    merged: list[str] = []
+    if all(map(is_number, frame.dtypes)):  # at once: a wide table has 100,000 columns
+        exact = frame.to_numpy(np.float64, na_value=np.nan)
+        with np.errstate(over="ignore"):
+            X = exact.astype(np.float32, order="C")
+        if not np.isinf(X).any():
+            merged = [frame.columns[at] for at in columns_merged_by_float32(exact)]
+            return X, merged, tuple(frame.columns)
+    columns = TableColumns.learn(frame)
+    return np.ascontiguousarray(columns.transform(frame, merged)), merged, columns.names
 
 
 def read_npz(path: Path) -> DataContent:
@@ -145,7 +205,7 @@ def _npz_labels(
     if y.dtype.kind not in "buifU":
         raise DataError(f"{path}: y must hold numbers or text, got dtype {y.dtype}")
     if y.ndim == 1:
-        return parse_labels(y.tolist(), f"{path}: y")
+        return number_classes(label_values(y.tolist(), f"{path}: y"), f"{path}: y")
     labelled = y.ndim == 2 and y.shape[0] > 0 and y.shape[1] >= 2 and y.dtype.kind != "U"
     if not labelled or not np.isin(y, (0, 1)).all():
         raise DataError(
@@ -173,17 +233,19 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
             "features of the svmlight file first"
         )
     X = sparse.toarray(order="C")
+    where = f"{path}: the labels"
+    flat = [label for row in labels for label in row] if multilabel else labels.tolist()
+    codes, classes = number_classes(label_values(flat, where), where)
     if not multilabel:
-        return DataContent(X, *parse_labels(labels.tolist(), f"{path}: the labels"), None, None)
-    codes, classes = parse_labels([one for row in labels for one in row], f"{path}: the labels")
+        return DataContent(X, codes, classes, None, None)
     y = np.zeros((len(labels), len(classes)), dtype=np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
     return DataContent(X, y, classes, None, None)
 
 
 _READERS: dict[str, Callable[..., DataContent]] = {
-    "csv": read_csv,
-    "parquet": read_parquet,
+    "csv": _read_csv,
+    "parquet": _read_parquet,
     "npz": read_npz,
     "svmlight": read_svmlight,
 }

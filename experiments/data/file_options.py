@@ -16,8 +16,10 @@ FILE_OPTIONS = (
     "kind",
     "label",
     "drop",
+    "category",
     "header",
     "delimiter",
+    "decimal",
     "multilabel",
     "validation",
 )
@@ -57,22 +59,24 @@ def check_file_option(name: str, value: Any) -> Any:
         return found
     if name == "validation":
         return check_share(value)
-    if name == "drop":
+    if name in ("drop", "category"):
         columns = value.split(",") if isinstance(value, str) else value
         columns = [columns] if isinstance(columns, int) else columns
         if not isinstance(columns, list | tuple) or not all(map(_is_column, columns)):
             raise _wrong(name, "columns by name or position, as in ID,date", value)
-        return [one.strip() if isinstance(one, str) else one for one in columns]
+        return [*map(_column, columns)]
     if name == "label":
         if not _is_column(value):
             raise _wrong(name, "the name or the position of a column", value)
-        return value.strip() if isinstance(value, str) else value
+        return _column(value)
     if not isinstance(value, str) or not value:
         raise _wrong(name, "text", value)
     if name == "delimiter":
         value = _DELIMITERS.get(value, value)
         if len(value) != 1:
             raise _wrong(name, "one character, or tab or space", value)
+    if name == "decimal" and value not in (".", ","):
+        raise _wrong(name, "'.' or ','", value)
     return value
 
 
@@ -82,6 +86,14 @@ def _is_column(value: Any) -> bool:
         if isinstance(value, str)
         else isinstance(value, int) and not isinstance(value, bool)
     )
+
+
+def _column(value: str | int) -> str | int:
+    """A column by its name or, if that is a whole number, its position."""
+    try:
+        return int(value)
+    except ValueError:
+        return str(value).strip()
 
 
 def _wrong(name: str, rule: str, value: Any) -> SettingError:

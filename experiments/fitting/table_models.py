@@ -15,16 +15,17 @@ from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
 from boostsample.classifier.defaults import chooses_rounds
+from boostsample.classifier.inputs.frames import is_number
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
-from boostsample.experiments.data.table_files import may_be_index
-from boostsample.experiments.fitting.evaluation import Evaluation
-from boostsample.experiments.fitting.frames import (
+from boostsample.experiments.data.file_options import split_data_text
+from boostsample.experiments.data.tables import (
     check_columns,
-    read_frame,
-    split_target,
-    take_columns,
+    check_row_numbers,
+    read_table,
+    split_label,
 )
+from boostsample.experiments.fitting.evaluation import Evaluation
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
@@ -57,7 +58,7 @@ class TrainingTable:
         kinds: dict[str, list[str]] = {"of numbers": [], "of dates": [], "of categories": []}
         for name, column in self.X.items():
             date = "of dates" if _is_date(column) else "of categories"
-            kinds["of numbers" if _is_number(column) else date].append(name)
+            kinds["of numbers" if is_number(column.dtype) else date].append(name)
         parts = []
         for kind, names in kinds.items():
             if names:
@@ -91,23 +92,16 @@ class TrainingTable:
 def read_training_table(
     path: str | Path, target: str, *, drop: Sequence[str] = (), category: Sequence[str] = ()
 ) -> TrainingTable:
-    """The table of a file, its target apart; errors as from `read_frame` and `split_target`.
+    """The table of a file, its target apart; errors as from `read_table` and `split_label`.
 
-    The columns `category` are categories, whatever they hold; SettingError if one is unknown.
-    DataError if a column without a name numbers the rows.
+    `path` may end in options of the file. The columns `category` are categories, whatever they
+    hold; SettingError if one is unknown. DataError if a column without a name numbers the rows.
     """
-    frame = read_frame(path, texts=category, target=target)
-    check_columns(category, frame, path)
-    X, y = split_target(frame, target, drop, path)
-    for name, column in X.items():
-        numbers = column.to_numpy(float, na_value=np.nan) if _is_number(column) else None
-        if may_be_index(name, numbers):
-            raise DataError(
-                f"{path}: features must not number the rows, but the column {name!r} had no name, "
-                "as the index that to_csv of pandas writes; leave it out with --drop "
-                f"{name!r}, or give it a name"
-            )
-    return TrainingTable(Path(path), target, X, y)
+    frame = read_table(path, label=target, drop=drop, category=category)
+    file = _file_of(path)
+    X, y = split_label(frame, target, file)
+    check_row_numbers(X, file)
+    return TrainingTable(file, target, X, y)
 
 
 def try_out(
@@ -138,7 +132,7 @@ def read_rows(
     passed over. DataError if the model cannot be used on tables, or if no row has a class of the
     model in the column `target`; with `only_known`, if any row has another.
     """
-    names = getattr(model, "feature_names_in_", None)
+    file, names = _file_of(path), getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
     texts = [one.name for one in columns if isinstance((*one.categories, None)[0], str)]
     if names is None:
@@ -150,18 +144,19 @@ def read_rows(
         raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
     if target is not None and isinstance(model.classes_[0], str):
         texts.append(target)
-    frame = read_frame(path, texts=texts)
-    X = take_columns(frame, list(names), path)
+    frame = read_table(path, label=target, category=texts, only=names)
+    X = _take_columns(frame, list(names), file)
     if target is None:
         return X, None
-    truth = split_target(frame, target, (), path)[1]
-    codes = class_codes(truth, model.classes_, f"{path}: the target {target!r}")
+    truth = split_label(frame, target, file)[1]
+    where = f"{file}: the label {target!r}"
+    codes = class_codes(truth, model.classes_, where)
     if not (codes >= 0).any():
-        raise foreign_labels(truth, model.classes_, f"{path}: the target {target!r}")
+        raise foreign_labels(truth, model.classes_, where)
     if only_known and (codes < 0).any():
         first = int(np.argmax(codes < 0))
         raise DataError(
-            f"{path}: the target {target!r} must hold classes of the model only, but "
+            f"{where} must hold classes of the model only, but "
             f"{int((codes < 0).sum()):,} of {codes.size:,} rows have others, the first is "
             f"{truth[first : first + 1].tolist()[0]!r:.60} in data row {first + 1}; leave these "
             "rows out"
@@ -201,8 +196,8 @@ def predictions(
         )
     found = pandas.DataFrame(of_rows)
     if keep:
-        frame = read_frame(path, texts=keep)
-        check_columns(keep, frame, path)
+        frame = read_table(path, category=keep, only=keep)
+        check_columns(keep, frame, _file_of(path))
         found = pandas.concat([frame[list(keep)], found], axis=1)
     if codes is None:
         return found, None
@@ -215,7 +210,7 @@ def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> E
     Errors as from `read_rows`, and DataError if a row has a class that the model does not know.
     """
     X, codes = read_known_rows(model, path, target)
-    rows = f"{Path(path).name}: {len(codes):,} rows"
+    rows = f"{_file_of(path).name}: {len(codes):,} rows"
     return _evaluation(model, rows, X, codes)
 
 
@@ -289,19 +284,32 @@ def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | 
     return lines
 
 
+def _file_of(path: str | Path) -> Path:
+    """The file of a path that may end in options."""
+    return Path(split_data_text(path)[0]) if isinstance(path, str) else path
+
+
+def _take_columns(frame: Any, names: Sequence[str], where: Path) -> Any:
+    """The columns of a table that a model needs, in its order; DataError if one is missing."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
+        raise DataError(
+            f"{where} must have the {len(names):,} columns that the model was fitted on, but "
+            f"{len(missing):,} are missing: {shown}"
+        )
+    return frame[list(names)]
+
+
 def _looks_like_id(name: str, column: Any) -> bool:
     """Whether no two rows have the same value, as in a column of ids."""
     if len(column) < _FEWEST_IDS or column.isna().any() or not column.is_unique:
         return False
-    if not _is_number(column):
+    if not is_number(column.dtype):
         return not _is_date(column)
     values = column.to_numpy(float)
     named = _ID.search(name) is not None
     return bool((values % 1 == 0).all()) and (named or np.ptp(values) < 10 * values.size)
-
-
-def _is_number(column: Any) -> bool:
-    return getattr(column.dtype, "kind", "O") in "biuf"
 
 
 def _is_date(column: Any) -> bool:

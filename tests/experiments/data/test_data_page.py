@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 from boostsample.experiments.data import dataset_files
-from boostsample.experiments.data.class_labels import MISSING_MARKS
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
 from boostsample.experiments.data.file_options import FILE_OPTIONS
+from boostsample.experiments.data.tables import MISSING_MARKS
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
 from tests.paths import ROOT
 
@@ -70,11 +71,9 @@ def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
 
 
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    csv = pytest.importorskip("pyarrow.csv")
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(block("text"), "utf-8")
-    parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
+    pandas.read_csv("x.csv").to_parquet("y.parquet")
     Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")
     assert set(tomllib.loads(block("toml"))) == {"data"}
     grid = [one.data for one in combined_grid(read_grid_file("grid.toml"), {}).prepare()]

@@ -14,20 +14,12 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import dataset_files
-from boostsample.experiments.data.class_labels import parse_labels
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 
 NAN = np.nan
 X = np.array([[0, 1], [2, 3], [4, 5], [6, 7]], dtype=np.float64)
 Y = np.array([3, 1, 3, 1])
-
-
-def csv(tmp_path: Path, text: str, name: str = "mine.csv", **options: Any) -> Dataset:
-    path = tmp_path / name
-    data = text.encode("utf-8")
-    path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-    return load_dataset(path, **options)
 
 
 def npz(tmp_path: Path, **arrays: Any) -> Dataset:
@@ -40,163 +32,6 @@ def refused(error: type[Exception], says: str, call: Any, *args: Any, **options:
         call(*args, **options)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-# ---------------------------------------------------------------------------------------- labels
-
-
-@pytest.mark.parametrize(
-    ("values", "codes", "classes"),
-    [
-        (["10", "9", "10"], [1, 0, 1], ("9", "10")),
-        (["10", "9", "x"], [0, 1, 2], ("10", "9", "x")),
-        ([1.0, -1.0, 1.0], [1, 0, 1], ("-1", "1")),
-        (["1", "1.0", " 2 "], [0, 0, 1], ("1", "2")),
-        (["b", "a", " b"], [1, 0, 1], ("a", "b")),
-        ([True, False], [1, 0], ("False", "True")),
-        (["1_0", "10"], [1, 0], ("10", "1_0")),
-        (["9007199254740993", "9007199254740992"], [1, 0], None),
-        (["été", "zoo", "B"], [2, 1, 0], ("B", "zoo", "été")),
-    ],
-)
-def test_labels_are_numbered_by_number_or_name(
-    values: list[object], codes: list[int], classes: tuple[str, ...] | None
-) -> None:
-    found, names = parse_labels(values, "here")
-    assert found.tolist() == codes
-    assert found.dtype == np.int64
-    if classes is not None:
-        assert names == classes
-
-
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
-        (["a", "", "b"], "here must have a label in every row, got '' in data row 2"),
-        (["a", "b", "NA"], "got 'NA' in data row 3"),
-        ([0.0, NAN], "here must have a label in every row, but contains NaN in data row 2"),
-        ([0.0, 1.5], "here must hold whole numbers or text, got 1.5"),
-        ([0.0, np.inf], "here must hold whole numbers or text, got inf"),
-    ],
-)
-def test_bad_labels(values: list[object], says: str) -> None:
-    refused(DataError, says, parse_labels, values, "here")
-
-
-# ------------------------------------------------------------------------------------------- csv
-
-
-def test_csv_with_a_header_and_missing_values(tmp_path: Path) -> None:
-    text = "width, height,kind\n1,2,b\n,NA,a\n nan ,-3.5e1,b\nnull,?,a\n4,n/a,b\n"
-    data = csv(tmp_path, text)
-    assert data.name == "mine"
-    assert data.columns == ("width", "height")
-    assert data.classes == ("a", "b")
-    assert data.y.tolist() == [1, 0, 1, 0, 1]
-    expected = [[1, 2], [NAN, NAN], [NAN, -35], [NAN, NAN], [4, NAN]]
-    assert np.array_equal(data.X, np.array(expected, dtype=np.float32), equal_nan=True)
-    assert data.X.dtype == np.float32
-    assert data.n_train is None
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "rows", "labels", "columns"),
-    [
-        ("1,2,0\n3,4,1\n", {}, [[1, 2], [3, 4]], [0, 1], None),
-        ("1,2,0\n3,4,1\n", {"label": 0}, [[2, 0], [4, 1]], [0, 1], None),
-        ("1,2,0\n3,4,1\n", {"label": "1"}, [[1, 0], [3, 1]], [0, 1], None),
-        ("5,6,7\n1,2,0\n3,4,1\n", {"header": True}, [[1, 2], [3, 4]], [0, 1], ("5", "6")),
-        ("a,1,2\nb,3,4\n", {"label": 0}, [[1, 2], [3, 4]], [0, 1], None),
-        ("y,u,v\na,1,2\nb,3,4\n", {"label": "y"}, [[1, 2], [3, 4]], [0, 1], ("u", "v")),
-        ("1,y,v\n1,a,2\n3,b,4\n", {"label": "y"}, [[1, 2], [3, 4]], [0, 1], ("1", "v")),
-        (",u,y\n0.5,1,a\n1,2,b\n", {}, [[0.5, 1], [1, 2]], [0, 1], ("column 0", "u")),
-        ("1;2;a\n3;4;b\n", {}, [[1, 2], [3, 4]], [0, 1], None),
-        ("1|2|a\n3|4|b\n", {"delimiter": "|"}, [[1, 2], [3, 4]], [0, 1], None),
-        ("1\t2\ta\n3\t4\tb\n", {}, [[1, 2], [3, 4]], [0, 1], None),
-        ('"1","2","a, b"\n\n"3","4","c"\n', {}, [[1, 2], [3, 4]], [0, 1], None),
-        ("\ufeff1,2,a\r\n3,4,b\r\n", {}, [[1, 2], [3, 4]], [0, 1], None),
-    ],
-)
-def test_csv_as_people_write_it(
-    tmp_path: Path,
-    text: str,
-    options: dict[str, Any],
-    rows: list[list[float]],
-    labels: list[int],
-    columns: tuple[str, ...] | None,
-) -> None:
-    for name in ("mine.csv", "mine.csv.gz"):
-        data = csv(tmp_path, text, name, **options)
-        assert data.name == "mine"
-        assert data.X.tolist() == rows
-        assert data.y.tolist() == labels
-        assert data.columns == columns
-
-
-def test_tsv_and_files_with_another_suffix(tmp_path: Path) -> None:
-    data = csv(tmp_path, "u, v\ty\n1\ta\n2\tb\n", "mine.tsv")
-    assert data.columns == ("u, v",)
-    assert csv(tmp_path, "1,a\n2,b\n", "mine.data", kind="csv").classes == ("a", "b")
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "says"),
-    [
-        ("", {}, "must have at least one line of data, got none"),
-        ("u,y\n", {}, "must have at least one line of data, got none"),
-        ("1\n2\n", {}, "at least two columns, a feature and the label, got 1"),
-        ("1,2,a\n3,b\n", {}, "line 2: every line must have 3 fields like the first, got 2"),
-        ("u,v,y\n1,2,a\n\n3,x,b\n", {}, "line 4, column 'v' must be a number or missing, got 'x'"),
-        ("1,2,a\n3,1_0,b\n", {}, "line 2, column 1 must be a number or missing, got '1_0'"),
-        ("a,1,2\nb,x,4\n", {"label": 0}, "line 2, column 1 must be a number or missing, got 'x'"),
-        ("u,v,y\n1,2,a\n3,4,\n", {}, "the label column must have a label in every row, got ''"),
-        ("u,v,y\n1,2,1\n3,4,NaN\n", {}, "in every row, got 'NaN' in data row 2"),
-        ("1,2,0.5\n3,4,1\n", {}, "the label column must hold whole numbers or text, got 0.5"),
-        ("u,v,y\n1,inf,a\n3,4,b\n", {}, "line 2, column 'v' must lie within +-3.4e38"),
-        ("1,2,a\n3,1e39,b\n", {}, "line 2, column 1 must lie within +-3.4e38 (float32), got 1e+39"),
-        ("1,2,a\n3,4,a\n", {}, "mine: there must be at least two different classes, got 'a';"),
-        ("1,2,a\n1,2,b\n", {}, "mine: some feature must differ"),
-        ("u,u,y\n1,2,a\n3,4,b\n", {}, "mine: columns must be different names"),
-        ("1,2,\x00\n", {}, r"two different classes, got '\x00'"),
-    ],
-)
-def test_bad_csv_is_one_clear_line(
-    tmp_path: Path, text: str, options: dict[str, Any], says: str
-) -> None:
-    refused(DataError, says, csv, tmp_path, text, **options)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"label": "w"}, "label must be a column of"),
-        ({"label": "w"}, "got 'w'; columns: u, v, y"),
-        ({"label": "y", "header": False}, "got 'y'; the file has no header"),
-        ({"label": 3}, "a position from -3 to 2 for"),
-        ({"label": -4}, "got -4"),
-        ({"delimiter": ""}, "delimiter must be text, got ''"),
-        ({"delimiter": "||"}, "delimiter must be one character, or tab or space, got '||'"),
-        (
-            {"labels": 1},
-            "unknown option of csv files 'labels' (did you mean 'label'?); known: kind",
-        ),
-        ({"multilabel": True}, "unknown option of csv files 'multilabel'"),
-        ({"kind": "excel"}, "unknown kind of data file 'excel'; known: csv, parquet, npz, svm"),
-    ],
-)
-def test_bad_options_are_one_clear_line(tmp_path: Path, options: dict[str, Any], says: str) -> None:
-    refused(SettingError, says, csv, tmp_path, "u,v,y\n1,2,a\n3,4,b\n", **options)
-
-
-def test_damaged_csv(tmp_path: Path) -> None:
-    good = gzip.compress(b"".join(b"%d,%d,a\n" % (i, i * i) for i in range(2000)))
-    for name, content in (
-        ("cut.csv.gz", good[:-100]),
-        ("latin.csv", b"1,2,caf\xe9\n3,4,b\n"),
-        ("huge.csv", b'1,2,"' + b"x" * 200_000 + b'"\n'),
-    ):
-        (tmp_path / name).write_bytes(content)
-        refused(DataError, f"{name} cannot be read, it is damaged", load_dataset, tmp_path / name)
 
 
 # ------------------------------------------------------------------------------------- any file

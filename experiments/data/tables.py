@@ -1,0 +1,552 @@
+"""Reads tables from CSV, TSV and Parquet files as data frames: one way for all commands and Python.
+
+- Text is stripped; `MISSING_MARKS` are missing values, in upper or lower case.
+- A column of a text file holds truth values, numbers, dates (2024-05-31, 2024-05-31 18:30) or text:
+  the first of these that all its values are. Columns of text are categories, see
+  `boostsample.classifier.inputs.frames`.
+- Parquet files have types; of them only columns of text are read as above, but never as numbers.
+- Labels are class values, see `boostsample.labels`. In a text file they are numbers or truth values
+  only if all are written plainly: 01 and 02 are text.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.data.file_options import check_file_option, split_data_text
+from boostsample.files.atomic import readable_file
+from boostsample.labels import check_class_counts, class_values
+
+MISSING_MARKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?"})
+"""Texts of a missing value, in lower case."""
+TABLE_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".csv.gz": "csv",
+    ".tsv.gz": "csv",
+    ".parquet": "parquet",
+}
+
+_CHUNK = 2**20
+"""Fields of a text file that are Python objects at the same time."""
+_UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
+"""Names of columns without one, in files and as pandas and pyarrow write them."""
+_PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
+"""Dates of ISO 8601, with or without a time of the day."""
+
+Columns = Sequence[str | int]
+
+
+class LabelledTable(NamedTuple):
+    """A data frame, the name of its label column or None, and whether the file names columns."""
+
+    frame: Any
+    label: str | None
+    has_names: bool
+
+
+def read_table(path: str | Path, **options: Any) -> Any:
+    """The table of a file as a pandas data frame.
+
+    Parameters
+    ----------
+    path : str or path
+        A .csv, .tsv (also .gz) or .parquet file. A text may end in options, as in
+        ``x.csv:decimal=,:drop=ID``; a `pathlib.Path` is a path as a whole.
+    **options
+        Those of `read_csv` or `read_parquet`.
+
+    Raises
+    ------
+    SettingError
+        If an option or the ending of the file is unknown, or the table lacks a column.
+    DataError
+        If the file cannot be read, is empty, has lines of different numbers of fields, names a
+        column twice, writes numbers with decimal commas unless that is its `decimal`, or writes a
+        class in two ways.
+    """
+    if isinstance(path, str):
+        path, written = split_data_text(path)
+        for name, text in written.items():
+            value = check_file_option(name, text)
+            if name in ("drop", "category"):
+                value = [*value, *options.get(name, ())]
+            elif name in options:
+                raise SettingError(f"{path}: {name} must be given once, got it twice")
+            options[name] = value
+    file = Path(path)
+    kind = TABLE_SUFFIXES.get(file_suffix(file))
+    if kind is None:
+        raise SettingError(
+            f"a table must be a file with the ending {', '.join(TABLE_SUFFIXES)}, got '{file}'"
+        )
+    known = ["label", "drop", "category", "only"]
+    known += ["header", "delimiter", "decimal"] if kind == "csv" else []
+    for name in options:
+        if name not in known:
+            raise unknown(f"option of {kind} files", name, known)
+    if not file.exists():
+        raise DataError(f"the file '{file}' does not exist")
+    return (read_csv if kind == "csv" else read_parquet)(file, **options).frame
+
+
+def read_csv(
+    path: Path,
+    *,
+    label: str | int | None = None,
+    drop: Columns = (),
+    category: Columns = (),
+    only: Collection[str] | None = None,
+    header: bool | None = True,
+    delimiter: str | None = None,
+    decimal: str = ".",
+) -> LabelledTable:
+    """Read a text file with a line for each row: UTF-8, plain or gzipped, quoted by ``"``.
+
+    Parameters
+    ----------
+    path : path
+    label : str or int, optional
+        The column of the labels: its name, or its position from 0; -1 is the last.
+    drop : sequence of str or int
+        Columns to leave out.
+    category : sequence of str or int
+        Columns that stay text, such as the codes 01 and 1.
+    only : collection of str, optional
+        The columns to read beside the label, if the table has them; then `category` may hold names
+        that it lacks. Default: all.
+    header : bool, optional
+        Whether the first line names the columns. None: it does if an option names a column, or if
+        no field of a feature is a number; SettingError if only some are.
+    delimiter : str, optional
+        Default: the tab for ``.tsv``, else the first of comma, semicolon and tab that occurs in the
+        first line and is not the decimal mark.
+    decimal : str
+        The decimal mark of numbers.
+    """
+    named = any(isinstance(column, str) for column in (label, *drop, *category))
+    with readable_file(path), _open_text(path) as stream:
+        first = stream.readline()
+        while first and not first.strip():
+            first = stream.readline()
+        if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
+            delimiter = "\t"
+        marks = [mark for mark in ",;\t" if mark != decimal]
+        mark = delimiter or next((mark for mark in marks if mark in first), marks[0])
+        stream.seek(0)
+        reader = csv.reader(stream, delimiter=mark, skipinitialspace=mark != " ")
+        fields = next(_rows(reader), [])
+        names = _column_names(fields)
+        if header is None and named:
+            header = True
+        if not header:
+            names = [f"column {at}" for at in range(len(fields))]
+        chosen = _chosen_columns(path, names, label, drop, category, only, bool(header))
+        if header is None:
+            features = [fields[at] for at in chosen.read if at not in (chosen.label, *chosen.texts)]
+            header = _is_header(path, features, decimal)
+            if header:
+                names = _column_names(fields)
+        rows = _checked_rows(reader, path, len(fields))
+        chunks = list(_chunks(rows if header else itertools.chain([fields], rows), len(fields)))
+    if not chunks:
+        raise DataError(f"{path} must have at least one row of data, got none")
+    _check_names(path, [names[at] for at in chosen.read])
+    columns = {}
+    for at in chosen.read:
+        texts = _column_texts(chunks, at, len(fields))
+        where = f"{path}: column {names[at]!r}"
+        if at in chosen.texts:
+            columns[at] = texts.to_pandas()
+        elif at == chosen.label:
+            columns[at] = _written_labels(texts.to_pandas(), f"{path}: the label {names[at]!r}")
+        else:
+            columns[at] = _values(texts, decimal, where)
+    return _labelled_table(columns, names, chosen, header)
+
+
+def read_parquet(
+    path: Path,
+    *,
+    label: str | int | None = None,
+    drop: Columns = (),
+    category: Columns = (),
+    only: Collection[str] | None = None,
+) -> LabelledTable:
+    """Read a Parquet file; parameters as for `read_csv`. The index of a data frame is left out."""
+    import pandas
+
+    with readable_file(path):
+        frame = pandas.read_parquet(path).reset_index(drop=True)
+        names = [str(name).strip() for name in frame.columns]
+        chosen = _chosen_columns(path, names, label, drop, category, only, True)
+        _check_names(path, [names[at] for at in chosen.read])
+        columns = {}
+        for at in chosen.read:
+            column = frame.iloc[:, at]
+            if at in chosen.texts:
+                column = _as_text(column)
+            texts = _clean_texts(column)
+            if texts is not None:
+                is_feature = at not in (chosen.label, *chosen.texts)
+                dates = _dates(texts) if is_feature else None
+                column = texts.to_pandas() if dates is None else dates
+            columns[at] = column
+    if not len(frame):
+        raise DataError(f"{path} must have at least one row of data, got none")
+    return _labelled_table(columns, names, chosen, True)
+
+
+def split_label(frame: Any, label: str, where: str | Path) -> tuple[Any, NDArray[Any]]:
+    """The other columns of a table, and the label column as class values.
+
+    SettingError if there is no such column, or no other one; DataError if a label is missing or
+    invalid.
+    """
+    check_columns([label], frame, where)
+    y = class_values(frame[label], f"{where}: the label {label!r}", in_file=True)
+    X = frame.drop(columns=[label])
+    if not len(X.columns):
+        raise SettingError(f"{where} must keep at least one column besides the label, got none")
+    return X, y
+
+
+def check_columns(names: Sequence[str], frame: Any, where: str | Path) -> None:
+    """SettingError if a table lacks one of the columns."""
+    for name in names:
+        if name not in frame.columns:
+            raise _unknown_column(name, list(frame.columns), where)
+
+
+def check_row_numbers(X: Any, where: str | Path) -> None:
+    """DataError if a feature has no name and whole numbers, text or dates: the index of a frame."""
+    for name, column in X.items():
+        if not _UNNAMED.fullmatch(name):
+            continue
+        with np.errstate(invalid="ignore"):  # of infinity
+            whole = column.dtype.kind not in "biuf" or (column.dropna() % 1 == 0).all()
+        if whole:
+            raise DataError(
+                f"{where}: features must not number the rows, but the column {name!r} had no name, "
+                "as the index that to_csv of pandas writes; leave it out, by --drop or drop= "
+                f"{name!r}, or give it a name"
+            )
+
+
+def label_values(labels: Sequence[Any], where: str) -> NDArray[Any]:
+    """Labels of a file that is no table as class values, text as that of a text file.
+
+    DataError, beginning with `where`, if a label is missing or invalid.
+    """
+    import pyarrow
+
+    column: Any = labels
+    if len(labels) and isinstance(labels[0], str):
+        texts = _without_marks(pyarrow.array(labels, pyarrow.string()))
+        column = _written_labels(texts.to_pandas(), where)
+    return class_values(column, where, in_file=True)
+
+
+def number_classes(values: NDArray[Any], where: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Code of each class value, int64 (n,), and the names of the classes in ascending order."""
+    classes, codes = np.unique(values, return_inverse=True)
+    check_class_counts(np.bincount(codes), where)
+    names = [int(value) if isinstance(value, float) else value for value in classes.tolist()]
+    return codes.reshape(-1).astype(np.int64), tuple(map(str, names))
+
+
+def file_suffix(path: Path) -> str:
+    """The last suffix in lower case, with the one before it if it is ``.gz``."""
+    return "".join(path.suffixes[-2 if path.suffix.lower() == ".gz" else -1 :]).lower()
+
+
+# ------------------------------------------------------------------------------- lines and columns
+
+
+class _Chosen(NamedTuple):
+    """Positions of the columns to read, among them those of the label and of columns of text."""
+
+    read: list[int]
+    label: int | None
+    texts: set[int]
+
+
+def _open_text(path: Path) -> TextIO:
+    """Open a text file, plain or gzipped, in UTF-8 with or without a byte order mark."""
+    with path.open("rb") as stream:
+        zipped = stream.read(2) == b"\x1f\x8b"
+    return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
+
+
+def _rows(reader: Any) -> Iterator[list[str]]:
+    """The rows of a text file that are not blank."""
+    return (row for row in reader if len(row) > 1 or (row and row[0].strip()))
+
+
+def _checked_rows(reader: Any, path: Path, width: int) -> Iterator[list[str]]:
+    for row in _rows(reader):
+        if len(row) != width:
+            raise DataError(
+                f"{path}, line {reader.line_num}: every line must have {width} fields like the "
+                f"first, got {len(row)}"
+            )
+        yield row
+
+
+def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
+    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null."""
+    import pyarrow
+
+    while part := list(itertools.islice(rows, max(1, _CHUNK // max(width, 1)))):
+        fields = list(itertools.chain.from_iterable(zip(*part, strict=True)))
+        yield _without_marks(pyarrow.array(fields, pyarrow.string()))
+
+
+def _without_marks(texts: Any) -> Any:
+    """Stripped texts, null for those that mark a missing value."""
+    import pyarrow
+    from pyarrow import compute
+
+    stripped = compute.utf8_trim_whitespace(texts)
+    marks = compute.is_in(compute.utf8_lower(stripped), pyarrow.array(sorted(MISSING_MARKS)))
+    return compute.if_else(marks, None, stripped)
+
+
+def _column_texts(chunks: list[Any], at: int, width: int) -> Any:
+    import pyarrow
+
+    sizes = [len(chunk) // width for chunk in chunks]
+    parts = [chunk[at * n : (at + 1) * n] for chunk, n in zip(chunks, sizes, strict=True)]
+    return pyarrow.chunked_array(parts)
+
+
+def _column_names(fields: list[str]) -> list[str]:
+    """The names in a first line; those without one get the name that pandas gives."""
+    names = [field.strip() for field in fields]
+    for at, name in enumerate(names):
+        if not name:
+            unnamed = f"Unnamed: {at}"
+            names[at] = f"{unnamed}.1" if unnamed in names else unnamed
+    return names
+
+
+def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
+    """Whether no field of the first line is a number; SettingError if some are."""
+    import pyarrow
+
+    texts = _without_marks(pyarrow.array(fields, pyarrow.string())).drop_null()
+    if _numbers(texts, decimal) is not None:
+        return False
+    if any(_numbers(texts[at : at + 1], decimal) is not None for at in range(len(texts))):
+        raise SettingError(
+            f"the first line of {path} has numbers and text; add :header=true if it names the "
+            "columns, :header=false if it is a row (in Python header=)"
+        )
+    return True
+
+
+def _chosen_columns(
+    path: Path,
+    names: list[str],
+    label: str | int | None,
+    drop: Columns,
+    category: Columns,
+    only: Collection[str] | None,
+    has_names: bool,
+) -> _Chosen:
+    """The columns that the options name; SettingError if one is unknown or names two columns."""
+    if label is not None and len(names) < 2:
+        raise DataError(
+            f"{path} must have at least two columns, a feature and the label, got {len(names)}; "
+            "add :delimiter=C if they are not separated by commas, semicolons or tabs"
+        )
+
+    def position(option: str, column: str | int) -> int:
+        if isinstance(column, int):
+            if not -len(names) <= column < len(names):
+                raise SettingError(
+                    f"{option} must be a column name or a position from {-len(names)} to "
+                    f"{len(names) - 1} for {path}, got {column}"
+                )
+            return column % len(names)
+        if column not in names:
+            raise _unknown_column(column, names if has_names else None, path)
+        if names.count(column) > 1:
+            places = ", ".join(str(at) for at, name in enumerate(names) if name == column)
+            raise SettingError(
+                f"{option} must name one column, but {path} has {column!r} at the positions "
+                f"{places}; give positions, or rename them"
+            )
+        return names.index(column)
+
+    label_at = None if label is None else position("label", label)
+    dropped = {position("drop", column) for column in drop}
+    if label_at in dropped:
+        raise SettingError(f"drop must not name the label column of {path}, {label!r}")
+    texts = {
+        position("category", column)
+        for column in category
+        if only is None or isinstance(column, int) or column in names
+    }
+    read = [at for at in range(len(names)) if at not in dropped]
+    if only is not None:
+        read = [at for at in read if at == label_at or names[at] in only]
+    elif label_at is not None and len(read) < 2:
+        raise SettingError(f"drop must leave at least one feature of {path}, but names all of them")
+    return _Chosen(read, label_at, texts)
+
+
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise DataError(
+                f"{path} names {times} columns {name!r}; rename them, or drop all but one"
+            )
+
+
+def _unknown_column(name: str, names: list[str] | None, where: str | Path) -> SettingError:
+    if names is None:
+        return SettingError(f"{where} has no column {name!r}; the file has no header")
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    shown = ", ".join(names[:20]) + (f", ... ({len(names):,} in all)" if len(names) > 20 else "")
+    return SettingError(f"{where} has no column {name!r}{hint}; its columns: {shown}")
+
+
+def _labelled_table(
+    columns: dict[int, Any], names: list[str], chosen: _Chosen, has_names: bool
+) -> LabelledTable:
+    import pandas
+
+    frame = pandas.DataFrame(columns, copy=False)
+    frame.columns = [names[at] for at in columns]
+    return LabelledTable(frame, None if chosen.label is None else names[chosen.label], has_names)
+
+
+# ------------------------------------------------------------------------------------------ values
+
+
+def _values(texts: Any, decimal: str, where: str) -> Any:
+    """A column of a text file as truth values, numbers, dates or text."""
+    numbers = _numbers(texts, decimal)
+    if numbers is not None:
+        return numbers
+    flags = _truth_values(texts)
+    if flags is not None:
+        return flags
+    if decimal == "." and _numbers(texts, ",") is not None:
+        raise DataError(
+            f"{where} holds numbers with decimal commas, such as "
+            f"{next(text for text in texts.to_pylist() if text and ',' in text)!r}; add :decimal=, "
+            "after the path of the file (in Python decimal=','), or make the column a category"
+        )
+    dates = _dates(texts)
+    return texts.to_pandas() if dates is None else dates
+
+
+def _numbers(texts: Any, decimal: str) -> NDArray[Any] | None:
+    """The numbers that texts spell, int64 if all are whole and none is missing; None for others."""
+    import pyarrow
+    from pyarrow import compute
+
+    if decimal != ".":
+        texts = compute.replace_substring(texts, ".", " ")  # no number has a space
+        texts = compute.replace_substring(texts, decimal, ".")
+    try:
+        values = texts.cast(pyarrow.float64()).to_numpy(zero_copy_only=False)
+    except pyarrow.ArrowInvalid:
+        return None
+    with np.errstate(invalid="ignore"):  # of infinity
+        is_whole = not np.any(values % 1)
+    if is_whole and not texts.null_count:
+        with suppress(pyarrow.ArrowInvalid):  # 1.0
+            return np.asarray(texts.cast(pyarrow.int64()).to_numpy(zero_copy_only=False))
+    return np.asarray(values)
+
+
+def _truth_values(texts: Any) -> Any:
+    """True and False, in upper or lower case, as pandas' boolean; None for other texts."""
+    from pyarrow import compute
+
+    lower = compute.utf8_lower(texts)
+    if not {*compute.unique(lower).to_pylist()} <= {"true", "false", None}:
+        return None
+    flags = compute.equal(lower, "true").to_pandas()
+    return flags.astype("boolean" if texts.null_count else bool)
+
+
+def _dates(texts: Any) -> Any:
+    """Texts that are all dates as dates, else None."""
+    import pandas
+    from pyarrow import compute
+
+    known = texts.drop_null()
+    for many in (1, len(known)):  # most columns of text are known by their first value
+        if not compute.all(compute.match_substring_regex(known[:many], _DATE)).as_py():
+            return None
+    with suppress(ValueError):  # 2024-02-30
+        return pandas.to_datetime(texts.to_pandas(), format="ISO8601")
+    return None
+
+
+def _clean_texts(column: Any) -> Any:
+    """The stripped texts of a column of a data frame as an Arrow array; None for other values."""
+    import pandas
+    import pyarrow
+
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        if pandas.api.types.infer_dtype(column.cat.categories) != "string":
+            return None
+        column = column.astype(object)
+    elif pandas.api.types.infer_dtype(column) != "string":
+        return None
+    return _without_marks(pyarrow.array(column, pyarrow.string(), from_pandas=True))
+
+
+def _as_text(column: Any) -> Any:
+    """The values of a column as text; whole numbers are written without a point."""
+    known = column.dropna() if column.dtype.kind == "f" else column[:0]
+    if len(known) and (known % 1 == 0).all() and (known.abs() < 2**53).all():
+        column = column.astype("Int64")  # whole numbers some of which are missing are read as float
+    return column.astype("string")
+
+
+def _written_labels(column: Any, where: str) -> Any:
+    """Text as numbers or truth values if all of it is plainly one of them, or as it is."""
+    values = sorted(column.dropna().unique())
+    if set(values) in ({"True", "False"}, {"TRUE", "FALSE"}, {"true", "false"}):
+        return column.map({value: value.lower() == "true" for value in values})
+    if not all(_PLAIN_NUMBER.fullmatch(value) for value in values):
+        return column
+    number_of = {value: _number(value) for value in values}
+    least, most = min(number_of.values(), default=0), max(number_of.values(), default=0)
+    if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
+        return column  # no whole numbers of 64 bits
+    text_of: dict[Any, str] = {}
+    for value, number in number_of.items():
+        is_whole = float(number).is_integer() and abs(number) < 2**53
+        if text_of.setdefault(number, value) != value and is_whole:
+            raise DataError(
+                f"{where} must write each class in one way, got {text_of[number]!r} and {value!r}, "
+                "which are one number; write one of them as the other, or keep them apart by "
+                "--category or category="
+            )
+    return column.map(number_of).astype(object)
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.removeprefix("-").isdecimal() else float(text)
