@@ -25,16 +25,21 @@ from boostsample.files.archive import (
     archive_bytes,
     archive_content,
     archive_entries,
+    bits_entry,
     json_entry,
     read_json_entry,
 )
 from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.learner import Learner
-from boostsample.models.family_specs import families_of_specs, family_specs
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
-from boostsample.models.model_file import bits_of, model_arrays, model_of_arrays
+from boostsample.models.model_file import (
+    families_of_specs,
+    family_specs,
+    model_arrays,
+    model_of_arrays,
+)
 from boostsample.registry import registered_class, registered_name
 from boostsample.strategy import Strategy
 
@@ -206,7 +211,7 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
     model = model_of_arrays(entries, families, meta.get("n_labels"))
     attributes = {name: _unpacked(one) for name, one in meta["attributes"].items()}
     if "reads" in entries:
-        reads = bits_of(entries, "reads", model.feature.size)
+        reads = bits_entry(entries, "reads", model.feature.size)
         attributes["term_importances_"] = model_importances(model, reads)
     _check_attributes(attributes, model)
     vars(classifier).update({**attributes, "model_": model})

@@ -114,6 +114,44 @@ def narrowest(values: Any) -> NDArray[Any]:
     return array
 
 
+def entry_of_kind(
+    arrays: Mapping[str, NDArray[Any]], name: str, kinds: str, n_axes: int
+) -> NDArray[Any]:
+    """An array of one of these kinds of dtypes; DataError if it is missing or another one."""
+    array = arrays.get(name)
+    if array is None or array.dtype.kind not in kinds or array.ndim != n_axes:
+        raise DataError(f"its array {name!r} is missing, or has another type or shape")
+    return array
+
+
+def integers_entry(
+    arrays: Mapping[str, NDArray[Any]], name: str, n: int | None = None
+) -> NDArray[np.int64]:
+    """An array of integers, (n,) if n is given, as int64; DataError if it is another one."""
+    return _of_length(entry_of_kind(arrays, name, "iu", 1), name, n).astype(np.int64)
+
+
+def floats_entry(
+    arrays: Mapping[str, NDArray[Any]], name: str, n: int | None = None
+) -> NDArray[np.float64]:
+    """An array of numbers, (n,) if n is given, as float64; DataError if it is another one."""
+    return _of_length(entry_of_kind(arrays, name, "f", 1), name, n).astype(np.float64)
+
+
+def _of_length(array: NDArray[Any], name: str, n: int | None) -> NDArray[Any]:
+    if n is not None and array.size != n:
+        raise DataError(f"its array {name!r} must have {n} elements, got {array.size}")
+    return array
+
+
+def bits_entry(arrays: Mapping[str, NDArray[Any]], name: str, n: int) -> NDArray[np.bool_]:
+    """An array of one bit for each of n terms; DataError if it is another one."""
+    bits = entry_of_kind(arrays, name, "u", 1)
+    if bits.dtype != np.uint8 or bits.size != -(-n // 8):
+        raise DataError(f"its array {name!r} must have a bit for each of {n} terms")
+    return np.asarray(np.unpackbits(bits, count=n) == 1)
+
+
 def text_entry(text: str) -> NDArray[np.uint8]:
     """ASCII text as an entry."""
     return np.frombuffer(text.encode("ascii"), np.uint8)

@@ -32,14 +32,12 @@ from boostsample.files.atomic import (
     temporary_prefix,
     write_file,
 )
-from boostsample.files.booster_state import pack_state
-from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.booster import Booster
-from boostsample.loop.checkpoint_file import Saved, read_checkpoint
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
+from boostsample.loop.run_file import RunFile, read_checkpoint, start_of
 from boostsample.records import Round
 
 _SHARE = 50.0
@@ -114,7 +112,7 @@ class Checkpoint:
         self._booster = booster
         self._facts = booster.facts()
         try:
-            self._start = sha256_of_bytes(pack_state(booster.small_state()).encode())
+            self._start = start_of(booster)
         except TypeError as error:
             raise self._unsaveable(error) from error
         self._notes = dict(notes or {})
@@ -138,39 +136,21 @@ class Checkpoint:
             f"of these only: {error}; change what it keeps"
         )
 
-    def _resume(self, saved: Saved) -> None:
+    def _resume(self, saved: RunFile) -> None:
         """Set the booster to the end of the saved run; DataError if it is another run."""
-        booster, found = self._booster, differences(saved.facts, self._facts)
-        found += [] if found else self._other_plan(saved)
-        if found:
+        wrong = differences(saved.facts, self._facts)
+        wrong = wrong or [saved.other_plan(self._booster.n_rounds, self._start)]
+        if any(wrong):
             raise DataError(
-                f"the checkpoint '{self.path}' is that of another run: {'; '.join(found)}; train "
+                f"the checkpoint '{self.path}' is that of another run: {'; '.join(wrong)}; train "
                 "with the settings and data of the checkpoint, name another file or delete it"
             )
-        terms, edges = [one.terms for one in saved.rounds], [one.edge for one in saved.rounds]
-        lacking = booster.strategy.state().keys() - saved.state["strategy"].keys()
         try:
-            if lacking:
-                raise DataError(f"the state of the strategy lacks {min(lacking)!r}")
-            booster.replay(terms, edges, saved.state)
-        except Exception as error:  # of any type if the file was changed on purpose
-            raise DataError(
-                f"the checkpoint '{self.path}' cannot be continued: {one_line(error)}"
-            ) from error
+            saved.continue_in(self._booster)
+        except DataError as error:
+            raise DataError(f"the checkpoint '{self.path}' cannot be continued: {error}") from error
         self.rounds = list(saved.rounds)
         self._plans_rounds = saved.plans_rounds
-
-    def _other_plan(self, saved: Saved) -> list[str]:
-        """What differs in the rounds planned, or in what they and the facts made of the start."""
-        done, planned = len(saved.rounds), self._booster.n_rounds
-        if saved.n_rounds != planned and (saved.plans_rounds or saved.start != self._start):
-            why = "which the strategy depends on"
-            return [f"n_rounds {saved.n_rounds}, now {planned}, {why}"]
-        if done > planned:
-            return [f"{done} rounds are done, now n_rounds is {planned}"]
-        if saved.start != self._start:
-            return ["other weights or another state of the strategy before the first round"]
-        return []
 
     def _sweep(self) -> None:
         """Remove old temporary files of killed processes."""
@@ -233,7 +213,7 @@ class Checkpoint:
                 f"with a checkpoint, the learner {type(booster.learner).__name__} must keep nothing"
                 f" between rounds, but it has changed: {'; '.join(wrong)}"
             )
-        saved = Saved(
+        saved = RunFile(
             self._facts,
             self._start,
             booster.n_rounds,

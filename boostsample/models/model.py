@@ -12,9 +12,10 @@ from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.models.exact_sums import exact_coefficients
 from boostsample.models.model_html import model_html
-from boostsample.models.scoring import TermArrays, TermColumns
+from boostsample.models.scoring import TermArrays
 from boostsample.models.stump_tables import StumpTables, make_tables
 from boostsample.records import Term
+from boostsample.records.term_arrays import TermColumns
 
 _CHUNK = 256
 """Rounds, or features, at a time, ..."""
@@ -68,7 +69,7 @@ class Model(TermArrays):
         *,
         are_stumps: bool,
     ) -> Model:
-        """A model from its arrays: feature, votes, below, parent, side and alpha; threshold."""
+        """A model from its arrays."""
         model = cls.__new__(cls)
         model._set(columns, are_stumps)
         model._complete(families, threshold)
@@ -88,8 +89,8 @@ class Model(TermArrays):
         """The model with further rounds; `families` begin with those of this model."""
         kept = list(terms)
         more = TermArrays(kept, self.n_labels)
-        names = ("feature", "votes", "below", "parent", "side", "alpha")
-        columns: Any = tuple(np.concatenate([getattr(self, n), getattr(more, n)]) for n in names)
+        both: Any = zip(self.columns, more.columns, strict=True)
+        columns = TermColumns(*map(np.concatenate, both))
         threshold = np.append(self.threshold, [term.value for term in kept])
         are_stumps = self.are_stumps and more.are_stumps
         return Model.of_arrays(families, columns, threshold, are_stumps=are_stumps)
@@ -98,10 +99,9 @@ class Model(TermArrays):
         """The model of the rounds that have at least one of the chosen terms, bool (M,)."""
         number = np.cumsum(self.parent < 0) - 1
         part = np.isin(number, number[chosen])
-        names = ("feature", "votes", "below", "parent", "side", "alpha")
-        columns: Any = tuple(getattr(self, name)[part] for name in names)
+        columns: Any = (column[part] for column in self.columns)
         return Model.of_arrays(
-            self.families, columns, self.threshold[part], are_stumps=self.are_stumps
+            self.families, TermColumns(*columns), self.threshold[part], are_stumps=self.are_stumps
         )
 
     def _repr_html_(self) -> str:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.kernels.scores import ROWS, add_scores, add_stump_scores, add_tree_scores
 from boostsample.records import Term
-
-TermColumns: TypeAlias = tuple[
-    NDArray[np.int64],
-    NDArray[np.int8],
-    NDArray[np.int8],
-    NDArray[np.int64],
-    NDArray[np.int64],
-    NDArray[np.float64],
-]
-"""The arrays feature, votes, below, parent, side and alpha of `TermArrays`."""
+from boostsample.records.term_arrays import TermColumns, columns_of_terms
 
 
 class TermArrays:
@@ -43,23 +34,20 @@ class TermArrays:
     """
 
     def __init__(self, terms: Sequence[Term], n_labels: int) -> None:
-        below = [-term.votes if term.below is None else term.below for term in terms]
-        columns = (
-            np.array([term.feature for term in terms], np.int64),
-            np.array([term.votes for term in terms], np.int8).reshape(-1, n_labels),
-            np.array(below, np.int8).reshape(-1, n_labels),
-            np.array([term.parent for term in terms], np.int64),
-            np.array([term.side for term in terms], np.int64),
-            np.array([term.alpha for term in terms], np.float64),
-        )
+        columns = columns_of_terms(terms, n_labels)
         opposite = all(term.below is None for term in terms)
-        self._set(columns, opposite and bool(np.all(columns[3] < 0)))
+        self._set(columns, opposite and bool(np.all(columns.parent < 0)))
 
     def _set(self, columns: TermColumns, are_stumps: bool) -> None:
         self.feature, self.votes, self.below, self.parent, self.side, self.alpha = columns
         self.first = np.flatnonzero(self.parent < 0)
         self.are_stumps = are_stumps
         self.coefficient = self.alpha
+
+    @property
+    def columns(self) -> TermColumns:
+        """The arrays of the terms."""
+        return TermColumns(self.feature, self.votes, self.below, self.parent, self.side, self.alpha)
 
     def __len__(self) -> int:
         """Number of rounds."""

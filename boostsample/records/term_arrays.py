@@ -1,10 +1,8 @@
-"""The terms of a run as arrays, for files, and back.
+"""The terms of whole rounds as arrays of the narrowest types, for models, checkpoints and cells.
 
-Of stumps, ``votes`` has K bits each, set for +1; feature and threshold of each term and the edge of
-its search complete the model. Of products and trees, ``terms`` is the number of terms of each round
-and ``round_edge`` (float64) the edge of its base classifier; ``votes`` and ``below`` have K bits
-for each term, and ``term_search``, ``term_parent``, ``term_side`` and ``term_split`` say which
-search found it and where it stands: `boostsample.records.Term`.
+Each term has ``votes``, K bits, set for +1. Terms of products and trees also have ``parent``,
+``side`` and ``split``, one bit; ``below``, K bits, exists for the terms that are split: the votes
+of the others are opposite on both sides. ``n_terms`` is the number of terms of each round.
 """
 
 from __future__ import annotations
@@ -15,82 +13,98 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.records.outcome import Round
+from boostsample.errors import DataError
+from boostsample.files.archive import bits_entry, entry_of_kind, integers_entry, narrowest
 from boostsample.records.stumps import Term
 
-TERM_INTEGERS = ("terms", "term_search", "term_parent", "term_side", "term_split")
-"""Arrays of integers with one element per term, or per round; products and trees only."""
-TERM_ARRAYS = (*TERM_INTEGERS, "votes", "below", "round_edge")
-"""Arrays with one element per term or per round."""
 
-
-class Cuts(NamedTuple):
-    """Where the stumps of terms cut: feature, bin index and raw threshold of each; (n,)."""
+class TermColumns(NamedTuple):
+    """The attributes of terms as arrays with one element, or row, per term; see `Term`."""
 
     feature: NDArray[np.int64]
-    threshold: NDArray[np.int64]
-    value: NDArray[np.float64]
+    votes: NDArray[np.int8]
+    below: NDArray[np.int8]
+    parent: NDArray[np.int64]
+    side: NDArray[np.int64]
+    alpha: NDArray[np.float64]
 
 
-def term_arrays(rounds: Sequence[Round]) -> dict[str, NDArray[Any]]:
-    """The arrays of the model of these rounds, at least one; integers as int64."""
-    terms = [term for one in rounds for term in one.terms]
-    votes = _bits([term.votes for term in terms])
-    if all(len(one.rows) == len(one.terms) == 1 for one in rounds) and all(
-        term.below is None for term in terms
-    ):
-        return {"votes": votes}
-    integers = {
-        "terms": [len(one.terms) for one in rounds],
-        "term_search": [term.search for term in terms],
-        "term_parent": [term.parent for term in terms],
-        "term_side": [term.side for term in terms],
-        "term_split": [term.below is not None for term in terms],
-    }
+def columns_of_terms(terms: Sequence[Term], n_labels: int) -> TermColumns:
+    """The columns of terms; `below` is always filled in."""
     below = [-term.votes if term.below is None else term.below for term in terms]
-    return {
-        **{name: np.array(values, np.int64) for name, values in integers.items()},
-        "votes": votes,
-        "below": _bits(below),
-        "round_edge": np.array([one.edge for one in rounds], np.float64),
-    }
+    return TermColumns(
+        np.array([term.feature for term in terms], np.int64),
+        np.array([term.votes for term in terms], np.int8).reshape(-1, n_labels),
+        np.array(below, np.int8).reshape(-1, n_labels),
+        np.array([term.parent for term in terms], np.int64),
+        np.array([term.side for term in terms], np.int64),
+        np.array([term.alpha for term in terms], np.float64),
+    )
 
 
-def _bits(votes: Sequence[NDArray[np.int8]]) -> NDArray[np.uint8]:
-    return np.packbits(np.array(votes).reshape(len(votes), -1) > 0, axis=1)
+def term_arrays(columns: TermColumns, split: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
+    """The arrays of the module; `split` (M,) says which terms are split, None: all are stumps."""
+    arrays: dict[str, NDArray[Any]] = {"votes": np.packbits(columns.votes > 0, axis=1)}
+    if split is not None:
+        first = np.flatnonzero(columns.parent < 0)
+        arrays["n_terms"] = narrowest(np.diff(np.append(first, columns.parent.size)))
+        arrays["parent"] = narrowest(columns.parent)
+        arrays["side"] = narrowest(columns.side)
+        arrays["split"] = np.packbits(split)
+        arrays["below"] = np.packbits(columns.below[split] > 0, axis=1)
+    return arrays
 
 
-def _votes(bits: NDArray[np.uint8], n_labels: int) -> NDArray[np.int8]:
-    return np.where(np.unpackbits(bits, axis=1, count=n_labels) == 1, 1, -1).astype(np.int8)
+class TermPlaces(NamedTuple):
+    """What `term_arrays` has stored: terms of each round (R,), and columns of terms."""
+
+    n_terms: NDArray[np.int64]
+    votes: NDArray[np.int8]
+    below: NDArray[np.int8]
+    parent: NDArray[np.int64]
+    side: NDArray[np.int64]
+    split: NDArray[np.bool_]
 
 
-def terms_each(arrays: Mapping[str, NDArray[Any]], n_rounds: int) -> NDArray[np.int64]:
-    """Number of terms of each round: int64 (n_rounds,)."""
-    return arrays["terms"].astype(np.int64) if "terms" in arrays else np.ones(n_rounds, np.int64)
+def places_of_arrays(arrays: Mapping[str, NDArray[Any]], n: int, n_labels: int) -> TermPlaces:
+    """The n terms of `term_arrays`; DataError if the arrays are not those of whole rounds."""
+    votes = _votes(arrays, "votes", n, n_labels)
+    if "n_terms" not in arrays:
+        ones, zeros = np.ones(n, np.int64), np.zeros(n, np.int64)
+        return TermPlaces(ones, votes, -votes, -ones, zeros, np.zeros(n, np.bool_))
+    n_terms = integers_entry(arrays, "n_terms")
+    if (n_terms.size and n_terms.min() < 1) or n_terms.sum() != n or n_terms.max(initial=0) > n:
+        raise DataError("its rounds must have all of the terms")
+    parent, side = integers_entry(arrays, "parent"), integers_entry(arrays, "side")
+    _check_trees(n_terms, parent, side)
+    split, below = bits_entry(arrays, "split", n), -votes
+    below[split] = _votes(arrays, "below", int(split.sum()), n_labels)
+    return TermPlaces(n_terms, votes, below, parent, side, split)
 
 
-def terms_of_arrays(
-    arrays: Mapping[str, NDArray[Any]], cuts: Cuts, alphas: NDArray[np.float64], n_labels: int
-) -> list[list[Term]]:
-    """The terms of each round; `alphas` has one element per round, `cuts` those of each term."""
-    votes = _votes(arrays["votes"], n_labels)
-    stumps = "terms" not in arrays
-    below = votes if stumps else _votes(arrays["below"], n_labels)
-    places = np.zeros((len(votes), 4), np.int64)
-    places[:, 1] = -1
-    if not stumps:
-        places = np.stack([arrays[name].astype(np.int64) for name in TERM_INTEGERS[1:]], axis=1)
-    features, thresholds, values = (one.tolist() for one in cuts)
-    rounds: list[list[Term]] = []
-    at = 0
-    for alpha, n_terms in zip(
-        alphas.tolist(), terms_each(arrays, alphas.size).tolist(), strict=True
-    ):
-        rounds.append([])
-        for t in range(at, at + n_terms):
-            search, parent, side, split = places[t].tolist()
-            cut = features[t], thresholds[t], values[t]
-            other = below[t] if split else None
-            rounds[-1].append(Term(*cut, votes[t], alpha, other, search, parent, side))
-        at += n_terms
-    return rounds
+def _votes(
+    arrays: Mapping[str, NDArray[Any]], name: str, n: int, n_labels: int
+) -> NDArray[np.int8]:
+    bits = entry_of_kind(arrays, name, "u", 2)
+    if bits.dtype != np.uint8 or bits.shape != (n, -(-n_labels // 8)):
+        raise DataError(f"its array {name!r} must have {n_labels} bits for each of {n} terms")
+    plus = np.unpackbits(bits, axis=1, count=n_labels) == 1
+    return np.where(plus, np.int8(1), np.int8(-1))
+
+
+def _check_trees(
+    n_terms: NDArray[np.int64], parent: NDArray[np.int64], side: NDArray[np.int64]
+) -> None:
+    """DataError unless each term but the first of its round stands below an earlier one."""
+    n = int(n_terms.sum())
+    if parent.shape != (n,) or side.shape != (n,):
+        raise DataError("its terms must have a parent and a side each")
+    root = np.repeat(np.cumsum(n_terms) - n_terms, n_terms)
+    place = np.arange(n) - root
+    later = place > 0
+    good = np.where(later, (parent >= 0) & (parent < place), parent == -1)
+    good &= np.where(later, np.abs(side) <= 1, side == 0)
+    half = later & (side != 0)
+    slots = 3 * (root + parent) + side
+    if not good.all() or np.unique(slots[half]).size < int(half.sum()):
+        raise DataError("its terms must be trees, parents before children")

@@ -1,19 +1,10 @@
 """The file of one trained run: its stumps, its measurements, and the facts that identify it.
 
-The file is an .npz archive that `numpy.load` reads without pickles. ``searches`` is the number of
-searches of each round, 1 for stumps. Arrays with one element per search:
-
-- ``feature``, ``family`` (positions in the bank), ``n_features`` (Q), ``n_examples`` (T),
-  ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``: the narrowest integer
-  type that holds the values;
-- ``threshold`` (float32, raw; phi = +1 if x >= threshold); with the arrays of
-  `boostsample.records.term_arrays` and the edges it is the model, so that it can be scored again
-  without training;
-- ``edge`` (G, float64); as float16, precise to three digits, ``excess`` (estimated edge H minus G)
-  and, if the strategy predicts it, ``expected_edge``;
-
-``alpha`` and ``log10_loss`` (float64) have one element per round; they are stored only if they do
-not follow from the edges by full steps.
+The file is that of a run, `boostsample.loop.run_file`, with more arrays. One element per search, of
+the narrowest integer type: ``family`` (position in the bank), ``n_features`` (Q), ``n_examples``
+(T), ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``. As float16, precise
+to three digits, ``excess`` (estimated edge H minus G) and, if the strategy predicts it,
+``expected_edge``.
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
@@ -22,14 +13,14 @@ under the ROC curve on the test examples, mean over the labels that have both si
 (2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
 examples.
 
-``meta`` is JSON: `facts`, whose hash is the cell's key, and `about`. ``history``, optional, is
-JSON: the history rows by column. ``state``, optional, is JSON: what the run needs to be
-continued (`boostsample.files.booster_state`). ``sha256`` is a checksum over all other
-entries.
+``meta`` has `facts`, whose hash is the cell's key, and `about`. ``history`` and ``state`` are
+optional. The model of the cell follows from the arrays, so that it can be scored again without
+training.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,38 +31,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
 from boostsample.errors import DataError, one_line, os_fault
-from boostsample.experiments.cells.cell_terms import round_edges, rounds_of_cell
 from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.tasks import cell_key
-from boostsample.files.archive import (
-    archive_bytes,
-    archive_content,
-    archive_entries,
-    json_entry,
-    narrowest,
-    read_json_entry,
-    rows_by_column,
-    rows_of_columns,
-    text_entry,
-)
-from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.files.archive import archive_content, integers_entry, narrowest
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.run_file import (
+    OtherFormat,
+    RunEntries,
+    edges_of_run,
+    run_arrays,
+    terms_of_run,
+)
 from boostsample.records import Round, Term
-from boostsample.records.term_arrays import TERM_INTEGERS, term_arrays
-from boostsample.rows.weights import FULL_STEP
+from boostsample.rows.weights import StepSize
 
-FORMAT = 1
-"""Version of the file's format."""
 LOOKS = ("search", "modelling", "finish")
 """Purposes of looks; the finish is outside the budget."""
 PREDICTED = "expected_edge"
 """The note in which a strategy predicts its edge."""
 
-_HISTORY_INTEGERS = ("feature", "n_features", "n_examples", *(f"looks_{one}" for one in LOOKS))
-SEARCH_INTEGERS = (*_HISTORY_INTEGERS, "searches", "family", "microseconds")
-"""Arrays of integers with one element per search, or per round."""
+_KIND = "boostsample cell"
+_COUNTS = ("n_features", "n_examples", *(f"looks_{purpose}" for purpose in LOOKS))
 
 
 class DamagedCell(DataError):
@@ -83,53 +64,28 @@ def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, N
 
     `families` are the names of the bank's families in its order.
     """
-    rows = [row for one in rounds for row in one.rows]
+    rows = [row for done in rounds for row in done.rows]
     number = {name: at for at, name in enumerate(families)}
-    arrays = {name: narrowest([row[name] for row in rows]) for name in _HISTORY_INTEGERS}
-    arrays["searches"] = narrowest([len(one.rows) for one in rounds])
+    arrays = run_arrays(rounds)
+    arrays |= {name: narrowest([row[name] for row in rows]) for name in _COUNTS}
     arrays["family"] = narrowest([number[row["family"]] for row in rows])
     arrays["microseconds"] = narrowest([round(1e6 * row["seconds"]) for row in rows])
-    arrays["threshold"] = np.array([row["threshold"] for row in rows], np.float32)
-    for name, array in term_arrays(rounds).items():
-        arrays[name] = narrowest(array) if name in TERM_INTEGERS else array
-    edge = np.array([row["edge"] for row in rows], np.float64)
-    arrays["edge"] = edge
     estimated = np.array([row["edge_estimated"] for row in rows], np.float64)
-    arrays["excess"] = (estimated - edge).astype(np.float16)
+    arrays["excess"] = (estimated - arrays["edge"]).astype(np.float16)
     if any(PREDICTED in row for row in rows):
         predicted = [row.get(PREDICTED) for row in rows]
         numbers = [math.nan if value is None else value for value in predicted]
         arrays[PREDICTED] = np.array(numbers, np.float16)
-    edges = round_edges(arrays)
-    alpha = np.array([one.terms[0].alpha for one in rounds], np.float64)
-    if not np.array_equal(alpha, alphas_of_edges(edges)):
-        arrays["alpha"] = alpha
-    loss = np.array([one.rows[-1]["log10_loss"] for one in rounds], np.float64)
-    if not np.array_equal(loss, losses_of_edges(edges)):
-        arrays["log10_loss"] = loss
     return arrays
-
-
-def alphas_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The coefficients of base classifiers with these edges, of full steps."""
-    return np.array([*map(FULL_STEP.alpha, edges.tolist())])
-
-
-def losses_of_edges(edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log10 of the loss after each round of full steps, summed in the order of the loop."""
-    total, losses = 0.0, []
-    for edge in edges.tolist():
-        total += FULL_STEP.log_loss_change(edge)
-        losses.append(total / math.log(10.0))
-    return np.array(losses)
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
     """A trained run; the module's docstring lists the arrays.
 
-    `about` has ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``data``, ``bank``,
-    ``versions``, ``machine``, ``started``, and ``wall`` (seconds, scoring included).
+    `about` has ``numerics``, ``n_rounds``, ``stopped``, ``n_labels``, ``n_examples`` (of training),
+    ``data``, ``bank``, ``versions``, ``machine``, ``start`` (checksum of the state before the first
+    round), ``started``, and ``wall`` (seconds, scoring included).
     """
 
     facts: dict[str, Any]  # everything that determines the bits of the results, as JSON takes it
@@ -148,25 +104,54 @@ class Cell:
         """Rounds trained; fewer than requested if training ended early."""
         return int(self.about["n_rounds"])
 
+    @property
+    def _step_size(self) -> StepSize:
+        # Steps are facts only if they are not full, so that keys of full steps stay short.
+        rate, smoothing = self.facts.get("learning_rate", 1.0), self.facts.get("smoothing", 0.0)
+        return StepSize(rate, smoothing, int(self.about["n_examples"]))
+
     @cached_property
     def loss(self) -> NDArray[np.float64]:
         """log10 of the exponential loss after each round: float64 (n_rounds,).
 
-        If it is not stored, it is computed from the edges; on a machine with another logarithm, the
-        last bit may differ from `loss_at`, which always is the value from training.
+        It is computed from the edges, in the order of the loop. On a machine with another
+        logarithm, the last bit may differ from `loss_at`, which is the value from training.
         """
-        stored = self.arrays.get("log10_loss")
-        return losses_of_edges(round_edges(self.arrays)) if stored is None else stored
+        changes = map(self._step_size.log_loss_change, edges_of_run(self.arrays).tolist())
+        return np.array([total / math.log(10.0) for total in itertools.accumulate(changes)])
 
     @cached_property
     def alpha(self) -> NDArray[np.float64]:
         """The coefficient of each round: float64 (n_rounds,)."""
-        stored = self.arrays.get("alpha")
-        return alphas_of_edges(round_edges(self.arrays)) if stored is None else stored
+        return np.array([*map(self._step_size.alpha, edges_of_run(self.arrays).tolist())])
 
-    def rounds(self, bank: Bank) -> list[list[Term]]:
-        """The terms of each round, with thresholds as bins of the bank."""
-        return rounds_of_cell(self.arrays, self.alpha, int(self.about["n_labels"]), bank)
+    def terms(self) -> list[list[Term]]:
+        """The terms of each round."""
+        return terms_of_run(self.arrays, int(self.about["n_labels"]), [self._step_size])
+
+    def rounds(self) -> list[Round]:
+        """The rounds; without history, their rows have only what `cell_arrays` reads."""
+        rows = iter(self._measured() if self.history is None else self.history)
+        parts = zip(
+            self.terms(),
+            self.arrays["searches"].tolist(),
+            edges_of_run(self.arrays).tolist(),
+            strict=True,
+        )
+        return [Round(terms, list(itertools.islice(rows, n)), edge) for terms, n, edge in parts]
+
+    def _measured(self) -> list[dict[str, Any]]:
+        names = [name for name, _ in self.about["data"]["families"]]
+        columns = {
+            **{name: self.arrays[name] for name in ("feature", "threshold", "edge", *_COUNTS)},
+            "family": np.array(names)[self.arrays["family"]],
+            "seconds": self.arrays["microseconds"] / 1e6,
+            "edge_estimated": self.edge_estimated,
+        }
+        if PREDICTED in self.arrays:
+            columns[PREDICTED] = self.arrays[PREDICTED]
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
 
     @cached_property
     def edge_estimated(self) -> NDArray[np.float64]:
@@ -186,11 +171,7 @@ class Cell:
     @property
     def n_terms(self) -> int:
         """Terms of the model: stumps, one or more for each round."""
-        return (
-            int(self.arrays["terms"].sum(dtype=np.int64))
-            if "terms" in self.arrays
-            else self.n_rounds
-        )
+        return int(self.arrays["search"].size)
 
     @cached_property
     def _ends(self) -> NDArray[np.int64]:
@@ -252,43 +233,24 @@ class Cell:
 
     def to_bytes(self) -> bytes:
         """The content of the cell's file."""
-        meta = {"format": FORMAT, "facts": self.facts, "about": self.about}
-        entries = {**self.arrays, "meta": json_entry(meta)}
-        if self.history is not None:
-            entries["history"] = json_entry(rows_by_column(self.history))
-        if self.state is not None:
-            entries["state"] = text_entry(pack_state(self.state))
-        return archive_bytes(entries)
+        meta = {"facts": self.facts, "about": self.about}
+        return RunEntries(meta, self.arrays, self.history, self.state).to_bytes(_KIND)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Cell:
         """Read the content of a cell's file; DamagedCell if `to_bytes` has not written it."""
         try:
-            entries = archive_entries(content)
-            meta = read_json_entry(entries.pop("meta"))
-            if meta["format"] != FORMAT:
-                raise DamagedCell(f"the cell is in format {meta['format']}, not {FORMAT}")
-            columns = entries.pop("history", None)
-            history = None if columns is None else rows_of_columns(read_json_entry(columns))
-            packed = entries.pop("state", None)
-            state = None if packed is None else unpack_state(packed.tobytes().decode("ascii"))
-            _check_searches(entries, int(meta["about"]["n_rounds"]))
-            return cls(meta["facts"], meta["about"], entries, history, state)
-        except DamagedCell:
-            raise
+            meta, arrays, history, state = RunEntries.from_bytes(content, _KIND)
+            cell = cls(meta["facts"], meta["about"], arrays, history, state)
+            if integers_entry(cell.arrays, "searches", cell.n_rounds).min() < 1:
+                raise DataError("each round must have a search")
+            for name in ("feature", *_COUNTS, "family", "microseconds"):
+                integers_entry(cell.arrays, name, cell.n_searches)
+            return cell
+        except OtherFormat as error:
+            raise DamagedCell(f"the cell {error}") from error
         except Exception as error:  # NumPy's parsers raise errors of many types on garbage
             raise DamagedCell(f"it is damaged or half-written ({one_line(error)})") from error
-
-
-def _check_searches(arrays: dict[str, NDArray[Any]], n_rounds: int) -> None:
-    """ValueError unless each round has searches, and integers belong to each of them."""
-    searches = arrays["searches"]
-    if searches.dtype.kind not in "iu" or searches.shape != (n_rounds,) or searches.min() < 1:
-        raise ValueError("searches must be an integer of at least 1 for each round")
-    n = int(searches.sum(dtype=np.int64))
-    for name in (*_HISTORY_INTEGERS, "family", "microseconds"):
-        if arrays[name].dtype.kind not in "iu" or arrays[name].shape != (n,):
-            raise ValueError(f"{name} must be an integer for each search")
 
 
 def read_cell_file(path: Path, key: str) -> Cell:

@@ -18,19 +18,21 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.errors import BoostSampleError, StrategyError, one_line
+from boostsample.errors import BoostSampleError, DataError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
-from boostsample.experiments.cells.continued import joined_cells, resume_booster, saved_state
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.prepared import Prepared
+from boostsample.files.booster_state import pack_state
 from boostsample.labels import encode
 from boostsample.learners import make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.run_file import RunFile, start_of
 from boostsample.records import Round, Term
 
+PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
 _WARM_UP = 2  # discarded rounds of strategies and learners of other distributions
 
 
@@ -91,10 +93,8 @@ class TrainingSplit:
         )
         self.labels = encode(data.y[self.train_rows], data.n_classes)
 
-    def booster(
-        self, task: CellTask, rng: np.random.SeedSequence | int, n_rounds: int | None = None
-    ) -> Booster:
-        """A booster for a task, before its first round; `n_rounds` replaces the task's."""
+    def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
+        """A booster for a task, before its first round."""
         plan = self.prepared.plan
         return Booster(
             self.bank,
@@ -102,7 +102,7 @@ class TrainingSplit:
             self.labels,
             task.variant.strategy(),
             plan.learner,
-            n_rounds=task.n_rounds if n_rounds is None else n_rounds,
+            n_rounds=task.n_rounds,
             budget=task.budget,
             weight_init=plan.weights,
             rng=np.random.default_rng(rng),
@@ -157,28 +157,30 @@ def train_cell(
     data, plan, families = split.prepared.data, split.prepared.plan, split.prepared.families
     if before is not None and before.key == task.key:
         return _scored_again(split, task, before, watch)
-    booster, begun, why = _begin(split, task, before)
-    rounds = [] if begun is None else begun.rounds(split.bank)
+    stream = task.variant.stream(data.seeded_by, plan.seed, task.repetition)
+    booster = split.booster(task, stream)
+    start = _start(booster)
+    rounds, why = _continued(booster, before, start, task.history)
+    begun = before if rounds else None
     wall = 0.0 if begun is None else float(begun.about["wall"])
     losses = [] if begun is None else begun.loss.tolist()
-    fresh: list[Round] = []
     while not booster.finished:
         watch.check()
-        done = _next_round(booster, task)
-        rounds.append(done.terms)
-        fresh.append(done)
-        losses.append(done.rows[-1]["log10_loss"])
+        rounds.append(_next_round(booster, task))
+        losses.append(rounds[-1].rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
-    scores = split.scores(task, rounds, watch)
+    scores = split.scores(task, [done.terms for done in rounds], watch)
     known = {} if begun is None else begun.loss_at
     loss = [known.get(at, losses[at - 1]) for at in scores["points"].tolist()]
     scores["loss"] = np.array(loss, np.float64)
     state, stateless = saved_state(booster, _is_own(make_learner(plan.learner)))
+    began = started.isoformat(timespec="seconds") if begun is None else begun.about["started"]
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
         "stopped": booster.stopped,
         "n_labels": split.labels.shape[1],
+        "n_examples": int(split.train_rows.size),
         "data": {
             "shape": list(data.X.shape),
             "classes": data.n_classes,
@@ -187,35 +189,65 @@ def train_cell(
         "bank": plan.bank.name,
         "versions": versions(),
         "machine": machine(),
-        "started": started.isoformat(timespec="seconds"),
+        "start": start,
+        "started": began,
         "wall": wall + time.perf_counter() - clock,
         **({"stateless": stateless} if stateless else {}),
         **({"trained_anew": why} if why else {}),
     }
-    arrays = cell_arrays(fresh, [family.name for family in families]) if fresh else {}
-    rows = [row for one in fresh for row in one.rows]
-    cell = Cell(
-        dict(task.facts), about, {**arrays, **scores}, rows if task.history else None, state
-    )
-    return cell if begun is None else joined_cells(begun, cell)
+    arrays = {**cell_arrays(rounds, [family.name for family in families]), **scores}
+    rows = [row for done in rounds for row in done.rows]
+    return Cell(dict(task.facts), about, arrays, rows if task.history else None, state)
 
 
-def _begin(
-    split: TrainingSplit, task: CellTask, begun: Cell | None
-) -> tuple[Booster, Cell | None, str]:
-    """A booster for a task, the run that it continues, and why it does not continue `begun`."""
-    plan = split.prepared.plan
+def _start(booster: Booster) -> str:
+    """`start_of` a booster; empty if its state cannot be saved, and no run can continue it."""
+    try:
+        return start_of(booster)
+    except TypeError:
+        return ""
 
-    def booster(n_rounds: int) -> Booster:
-        stream = task.variant.stream(split.prepared.data.seeded_by, plan.seed, task.repetition)
-        return split.booster(task, stream, n_rounds)
 
-    new = booster(task.n_rounds)
+def _continued(
+    booster: Booster, begun: Cell | None, start: str, history: bool
+) -> tuple[list[Round], str]:
+    """The rounds of a trained run, to whose end the booster is set; the reason if there are none.
+
+    A run can be continued to the bit if its state was kept and its strategy does not depend on the
+    number of rounds planned: it neither reads `Step.n_rounds` nor starts in another state.
+    """
     if begun is None:
-        return new, None, ""
-    rounds = begun.rounds(split.bank)
-    why = resume_booster(new, booster(begun.facts["n_rounds"]), begun, rounds, task.history)
-    return new, None if why else begun, why
+        return [], ""
+    if begun.state is None:
+        return [], begun.about.get("stateless", "it was saved without the state of its booster")
+    if history and begun.history is None:
+        return [], "it was saved without history rows"
+    of_start = begun.about["start"], begun.facts["n_rounds"], False, begun.about["n_labels"]
+    run = RunFile(begun.facts, *of_start, {}, begun.rounds(), begun.state)
+    if run.other_plan(booster.n_rounds, start):
+        return [], PLANS_ROUNDS
+    try:
+        run.continue_in(booster)
+    except DataError as error:
+        return [], str(error)
+    return run.rounds, ""
+
+
+def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | None, str]:
+    """The state to keep of a trained run; None with the reason if it would be of no use.
+
+    `own_learner` is whether the learner is of this distribution: others may have a state.
+    """
+    if booster.plans_rounds:
+        return None, PLANS_ROUNDS
+    if not own_learner:
+        return None, "a learner of another distribution may have a state of its own"
+    state = booster.small_state()
+    try:
+        pack_state(state)
+    except TypeError as error:
+        return None, f"the state of the strategy cannot be saved: {error}"
+    return state, ""
 
 
 def _scored_again(split: TrainingSplit, task: CellTask, cell: Cell, watch: TrainingWatch) -> Cell:
@@ -223,7 +255,7 @@ def _scored_again(split: TrainingSplit, task: CellTask, cell: Cell, watch: Train
     points = {*task.points, *cell.errors}
     marks = {*task.marks, *cell.areas}
     wider = replace(task, points=tuple(points), marks=tuple(marks))
-    scores = split.scores(wider, cell.rounds(split.bank), watch)
+    scores = split.scores(wider, cell.terms(), watch)
     known = cell.loss_at
     losses = [known.get(at, float(cell.loss[at - 1])) for at in scores["points"].tolist()]
     arrays = {**cell.arrays, **scores, "loss": np.array(losses, np.float64)}

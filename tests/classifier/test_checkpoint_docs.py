@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.loop.run_file import read_checkpoint
 from tests.paths import ROOT
 
 DOCUMENT = ROOT / "docs" / "checkpoints.md"

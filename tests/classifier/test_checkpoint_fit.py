@@ -15,7 +15,7 @@ from sklearn.base import clone
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.classifier.training import train
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
-from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.loop.run_file import read_checkpoint
 from boostsample.records.outcome import Round
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive

@@ -20,7 +20,7 @@ from boostsample.classifier.prediction.probabilities import probabilities
 from boostsample.classifier.training import fit_seed, split_stream
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.loop.run_file import read_checkpoint
 from tests.classifier.test_calibration import held_rows
 from tests.classifier.test_early_stopping import naive_choice, naive_points
 

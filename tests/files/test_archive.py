@@ -17,7 +17,7 @@ from boostsample import BoostSampleClassifier, DataError
 from boostsample.experiments.cells.cell_file import DamagedCell, read_cell_file
 from boostsample.files import archive
 from boostsample.files.archive import archive_bytes, archive_entries, most_unpacked
-from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.loop.run_file import read_checkpoint
 
 
 def packed(size: int, declared: int | None = None) -> bytes:

@@ -27,8 +27,8 @@ import numpy as np
 from boostsample import BoostSampleClassifier
 from boostsample.files.atomic import TEMPORARY
 from boostsample.loop.checkpoint import Checkpoint
-from boostsample.loop.checkpoint_file import Saved, read_checkpoint
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.run_file import RunFile, read_checkpoint
 from boostsample.registry import strategy_names
 from tests.loop.checkpoint_runs import LEARNERS, bits_of, new_booster, straight
 from tests.problems import table
@@ -118,7 +118,7 @@ class Kills:
                 assert one.name.endswith(TEMPORARY), one
                 self.halves += 1
                 one.unlink()
-        saved: Saved | None = read_checkpoint(self.path)
+        saved: RunFile | None = read_checkpoint(self.path)
         return 0 if saved is None else len(saved.rounds)
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from boostsample.loop.boost import boost
 from boostsample.loop.checkpoint import Checkpoint
-from boostsample.loop.checkpoint_file import read_checkpoint
+from boostsample.loop.run_file import read_checkpoint
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
 from boostsample.strategy import Stump

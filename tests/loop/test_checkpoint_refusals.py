@@ -20,8 +20,8 @@ from boostsample.files.archive import (
 )
 from boostsample.loop import run_facts
 from boostsample.loop.checkpoint import Checkpoint
-from boostsample.loop.checkpoint_file import read_checkpoint
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.run_file import FORMAT, read_checkpoint
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
 from boostsample.strategy import Stump
@@ -168,27 +168,26 @@ def test_foreign_files(path: Path) -> None:
     assert "is no checkpoint of boostsample; name another file" in refusal(path)
 
 
-@pytest.mark.parametrize("number", [0, 2])
+@pytest.mark.parametrize("number", [0, FORMAT + 1])
 def test_other_formats(number: int, path: Path) -> None:
     entries = archive_entries(path.read_bytes())
     meta = {**read_json_entry(entries["meta"]), "format": number}
     path.write_bytes(archive_bytes({**entries, "meta": json_entry(meta)}))
-    assert f"has format {number}, not 1; use the version that wrote it" in refusal(path)
+    assert f"has format {number}, not {FORMAT}; use the version that wrote it" in refusal(path)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("term_parent", 5),
+        ("parent", 5),
         ("feature", 99),
-        ("threshold", 0),
-        ("terms", -1),
+        ("bin", 0),
+        ("n_terms", 0),
         ("searches", 0),
-        ("term_side", 7),
-        ("alpha", 0.1),
-        ("alpha", np.nan),
-        ("edge", np.inf),
-        ("edge", 0.1),
+        ("search", 9),
+        ("side", 7),
+        ("round_edge", np.inf),
+        ("round_edge", 0.1),
     ],
 )
 def test_values_of_files_made_on_purpose(name: str, value: float, path: Path) -> None:
@@ -244,21 +243,23 @@ def test_other_states_of_a_strategy_are_refused(
     assert f"cannot be continued: {message}" in refusal(path)
 
 
-@pytest.mark.parametrize("name", ["feature", "threshold", "value", "edge", "alpha", "searches"])
-@pytest.mark.parametrize("dtype", ["S4", "float16", "int8"])
-def test_arrays_of_another_type_are_refused(name: str, dtype: str, path: Path) -> None:
+@pytest.mark.parametrize("name", ["feature", "threshold", "edge", "search", "bin", "searches"])
+@pytest.mark.parametrize("dtype", ["S4", "complex64", "longer"])
+def test_arrays_of_another_type_or_length_are_refused(name: str, dtype: str, path: Path) -> None:
     entries = archive_entries(path.read_bytes())
-    path.write_bytes(archive_bytes({**entries, name: np.full(entries[name].shape, 1, dtype)}))
-    assert f"its {name} must be {entries[name].dtype} (n,), got" in refusal(path)
+    array = entries[name]
+    other = np.append(array, array[:1]) if dtype == "longer" else np.full(array.shape, 1, dtype)
+    path.write_bytes(archive_bytes({**entries, name: other}))
+    assert "cannot be read: its array '" in refusal(path)
 
 
 def test_circles_of_terms_are_refused(path: Path) -> None:
     entries = archive_entries(path.read_bytes())
-    assert entries["term_parent"][:2].tolist() == [-1, 0]
-    entries["term_parent"][1] = 1
-    entries["term_side"][1] = 1
+    assert entries["parent"][:2].tolist() == [-1, 0]
+    entries["parent"][1] = 1
+    entries["side"][1] = 1
     path.write_bytes(archive_bytes(entries))
-    assert "the terms of a round are not those of a tree" in refusal(path)
+    assert "its terms must be trees, parents before children" in refusal(path)
 
 
 def test_a_folder_and_missing_folders(path: Path, tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_run_that_ended_early_needs_no_more_rounds(
 
 
 def test_a_strategy_that_reads_the_rounds_of_its_step_keeps_no_state() -> None:
-    from boostsample.experiments.cells.continued import PLANS_ROUNDS, saved_state
+    from boostsample.experiments.cells.training import PLANS_ROUNDS, saved_state
     from tests.problems import booster_of
 
     def choose(step: Step) -> Stump:
