@@ -23,7 +23,6 @@ import click
 
 from boostsample import __version__
 from boostsample.errors import BoostSampleError, SettingError
-from boostsample.experiments.commands.bench import bench
 from boostsample.experiments.commands.cache import cache
 from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
@@ -33,7 +32,6 @@ from boostsample.experiments.commands.fit import fit
 from boostsample.experiments.commands.listing import list_names
 from boostsample.experiments.commands.plot import plot
 from boostsample.experiments.commands.predict import predict
-from boostsample.experiments.commands.race import race
 from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.shared.group import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
@@ -59,7 +57,6 @@ def cli(context: click.Context) -> None:
 
 
 for _command in (
-    bench,
     cache,
     calibrate,
     compare,
@@ -69,7 +66,6 @@ for _command in (
     list_names,
     plot,
     predict,
-    race,
     report,
     table,
     validate,

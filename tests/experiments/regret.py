@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.experiments.bench.problem import loaded_bench_problem
+from benchmarks.problem import loaded_problem
 from boostsample.loop.booster import Booster
 
 DATA = ("mnist",)
@@ -54,7 +54,7 @@ def best_edge(booster: Booster) -> float:
 def measured(data_dir: str | None, n_repetitions: int, n_searched: int) -> Iterator[dict[str, Any]]:
     """Rows of all runs: `n_searched` rounds from each mark on."""
     for data in DATA:
-        problem = loaded_bench_problem(data, data_dir)
+        problem = loaded_problem(data, data_dir)
         for repetition in range(n_repetitions):
             for strategy in STRATEGIES:
                 booster = Booster(

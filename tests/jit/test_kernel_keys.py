@@ -114,14 +114,14 @@ def test_kernel_files_import_no_other_files() -> None:
 def test_other_files_compile_nothing_that_is_cached() -> None:
     decorators = {name for name in vars(_jit) if re.search(r"(^|_)kernel(_for)?$", name)}
     covered, compiling = set(_jit.kernel_files(PACKAGE)), set()
-    for folder in ("boostsample", "strategies", "families", "experiments"):
+    for folder in ("boostsample", "strategies", "families", "experiments", "benchmarks"):
         for path in set((ROOT / folder).rglob("*.py")) - covered:
             if re.search("numba|compile_kernels", path.read_text("utf-8")):
                 for module, name in imported_names(path):
                     if module.partition(".")[0] == "numba" or name in decorators:
                         compiling.add(path.relative_to(ROOT).as_posix())
-    assert compiling == {"experiments/bench/bounds.py"}
-    assert "cache=" not in (ROOT / "experiments/bench/bounds.py").read_text("utf-8")
+    assert compiling == {"benchmarks/bounds.py"}
+    assert "cache=" not in (ROOT / "benchmarks/bounds.py").read_text("utf-8")
 
 
 def kernel_modules() -> list[Any]:

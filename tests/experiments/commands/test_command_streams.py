@@ -16,11 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boostsample.errors import printable
-from boostsample.experiments.bench import sections
 from boostsample.experiments.commands.cli import cli, main
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.formats import guarded_text
-from tests.experiments.bench.test_bench import SMALL
 from tests.paths import ROOT
 
 #: A title for the terminal, a bell, and the 8-bit form of the first character of a sequence.
@@ -29,7 +27,6 @@ TABLE = f"=t{OBEYED}.csv"
 DATA = f"{TABLE}:label=y:validation=0.3"
 RUN = ("--strategies", "uniform-naive,uniform-q1", "--rounds", "1,2", "--repeats", "2")
 COMPARE = ("compare", "--data", DATA, *RUN, "--budget", "2N", "--score-every", "1")
-RACE = ("race", "--data", f"{TABLE}:label=y", "--strategies", "uniform-naive", "--peers", "none")
 CALIBRATE = ("calibrate", "--data", f"{TABLE}:label=y", "--rounds", "2", "--repeats", "2")
 
 #: Commands with their arguments, and the files or folders that they write.
@@ -57,10 +54,8 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "plot": (("plot", "r", "-o", "p.png", "--metric", "loss"), ("p.png",)),
     "report": (("report", "r", "-o", "r.html"), ("r.html",)),
     "calibrate": ((*CALIBRATE, "--csv", "c.csv"), ("c.csv",)),
-    "race": ((*RACE, "--rounds", "2", "--repeats", "1", "--json", "j.json"), ("j.json",)),
-    "bench": (("bench", "--only", "samples", "--json", "b.json"), ("b.json",)),
 }
-SLOW = ("report", "race", "list picture")
+SLOW = ("report", "list picture")
 """Commands that are run with two of the streams only."""
 
 
@@ -86,7 +81,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _in_the_world(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world)
     monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
-    monkeypatch.setattr(sections, "SECTION_SIZES", SMALL)
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(world / "banks"))
 
 
@@ -171,7 +165,7 @@ def test_a_terminal_gets_no_control_characters_of_names(
     for stream in terminals.values():
         shown = stream.getvalue()
         assert not [part for part in ("\x1b]", "\x07", "\x9b") if part in shown]
-    if name in ("fit", "predict", "explain", "compare", "table", "validate", "race", "calibrate"):
+    if name in ("fit", "predict", "explain", "compare", "table", "validate", "calibrate"):
         assert "\\x1b]0;obeyed\\x07\\x9b31m" in terminals["stdout"].getvalue()
     if name in SLOW:
         return

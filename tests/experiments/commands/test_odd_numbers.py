@@ -24,16 +24,13 @@ DATA = ("--data", "t.csv:label=y", "--quiet")
 FIT = ("fit", "t.csv", "--target", "y", "-o", "m.bsm", "--rounds", "2", "--quiet")
 COMPARE = ("compare", *DATA, "--strategies", "uniform-naive", "--rounds", "2", "--repeats", "1")
 CALIBRATE = ("calibrate", *DATA, "--rounds", "2")
-RACE = ("race", *DATA, "--peers", "none", "--rounds", "2")
-BENCH = ("bench", "--only", "rounds", *DATA)
 
 #: Options that count, with the commands that take them.
 COUNTS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "--jobs": (FIT, COMPARE, (*COMPARE, "--backend", "loky"), RACE, BENCH),
-    "--rounds": (FIT, COMPARE, CALIBRATE, RACE, BENCH),
-    "--repeats": (COMPARE, CALIBRATE, RACE),
+    "--jobs": (FIT, COMPARE, (*COMPARE, "--backend", "loky")),
+    "--rounds": (FIT, COMPARE, CALIBRATE),
+    "--repeats": (COMPARE, CALIBRATE),
     "--draws": ((*COMPARE, "--strategies", "ucb", "--tune"),),
-    "--columns": (RACE,),
     "--shard": ((*COMPARE, "--results", "r"),),
     "--dpi": ((*COMPARE, "--plot", "p.png"),),
     "--font-size": ((*COMPARE, "--plot", "p.png"),),
@@ -88,7 +85,7 @@ def test_threads_are_few_or_refused(n_jobs: int) -> None:
 def test_a_budget_without_n_is_at_least_n(budget: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("grid.toml").write_text(f"budget = {budget}", "utf-8")
     grid = ("compare", "--grid", "grid.toml", *DATA, "--strategies", "uniform-naive")
-    for args in (FIT, (*FIT, "--dry-run"), COMPARE, CALIBRATE, RACE, grid):
+    for args in (FIT, (*FIT, "--dry-run"), COMPARE, CALIBRATE, grid):
         option = () if args is grid else ("--budget", budget)
         assert main([*args, *option]) == 2
         (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]

@@ -23,10 +23,6 @@ pytest.importorskip("jinja2", reason="reports need the extra 'report'")
         "calibrate --data chess(n=60) --plot there.svg",
         "calibrate --data chess(n=60) --csv there.csv",
         "calibrate --figure2 there.svg",
-        "bench --only growth --plot there.svg",
-        "bench --json there.json",
-        "bench --keep there.json",
-        "race --data chess(n=60) --json there.json",
         "list families --picture there.svg",
     ],
 )

@@ -72,7 +72,7 @@ def test_a_signal_ends_a_fit_after_its_checkpoint_is_saved(
 
 
 @pytest.mark.parametrize("number", STOPPING)
-@pytest.mark.parametrize("kind", ["fit", "calibrate", "race"])
+@pytest.mark.parametrize("kind", ["fit", "calibrate"])
 def test_a_signal_ends_a_command_with_one_line(
     kind: str, number: int, in_round: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -81,7 +81,6 @@ def test_a_signal_ends_a_command_with_one_line(
     args = {
         "fit": FIT,
         "calibrate": ("calibrate", *data, "--strategy", "uniform-naive", "--rounds", "9"),
-        "race": ("race", *data, "--strategies", "uniform-naive", "--peers", "none"),
     }
     assert main(list(args[kind])) == 128 + number
     line = f"boostsample: error: stopped by {signal.Signals(number).name}"

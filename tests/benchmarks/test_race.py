@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.experiments.race import race as peer_race
-from boostsample.experiments.race.race import (
+from benchmarks import race as peer_race
+from benchmarks.race import (
     RaceClock,
     RaceJob,
     RaceMethod,
@@ -83,14 +83,14 @@ def method(
 ) -> RaceMethod:
     work: Any = {"stepper": stepper, "fitter": fitter}[kind]
     start = functools.partial(work, time, pace, most, wrong)
-    return RaceMethod(f"{kind} {pace:g}", "", start, whole=kind == "fitter")
+    return RaceMethod(f"{kind} {pace:g}", start, whole=kind == "fitter")
 
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
-    made = Time()
-    monkeypatch.setattr(peer_race, "time", made)
-    return made
+    stopped = Time()
+    monkeypatch.setattr(peer_race, "time", stopped)
+    return stopped
 
 
 @pytest.fixture
@@ -102,24 +102,8 @@ def job(rng: np.random.Generator) -> RaceJob:
     return RaceJob("made", X[:300], y[:300], X[300:], y[300:], 2, families, n_rounds=1000)
 
 
-def run_one(job: RaceJob, one: RaceMethod, **rules: Any) -> RaceRun:
-    return time_race_run(job, one, RaceRules(**rules), 0)
-
-
-# ------------------------------------------------------------------------------------- the clock
-
-
-def test_the_clock_runs_inside_its_calls_only(time: Time) -> None:
-    clock = RaceClock()
-
-    def work(seconds: float) -> float:
-        time.seconds += seconds
-        return seconds
-
-    for seconds in (2.0, 3.0):
-        assert clock(work, seconds) == seconds
-        time.seconds += 100.0
-    assert clock.seconds == 5.0
+def run_once(job: RaceJob, method: RaceMethod, **rules: Any) -> RaceRun:
+    return time_race_run(job, method, RaceRules(**rules), 0)
 
 
 def test_the_clock_counts_a_call_that_fails(time: Time) -> None:
@@ -138,7 +122,7 @@ def test_the_clock_counts_a_call_that_fails(time: Time) -> None:
 
 
 def test_preparing_and_iterations_count_predictions_do_not(job: RaceJob, time: Time) -> None:
-    run = run_one(job, method("stepper", time, 2.0), error=20.0)
+    run = run_once(job, method("stepper", time, 2.0), error=20.0)
     assert (run.prepared, run.iterations, run.seconds) == (10.0, 10, 30.0)
     assert run.ended == "reached"
     assert run.curve[:2] == [(1, 12.0, 29.0), (2, 14.0, 28.0)]
@@ -146,7 +130,7 @@ def test_preparing_and_iterations_count_predictions_do_not(job: RaceJob, time: T
 
 
 def test_errors_are_taken_within_two_percent(job: RaceJob, time: Time) -> None:
-    run = run_one(job, method("stepper", time, most=900, wrong=True), error=0.0, limit=1e9)
+    run = run_once(job, method("stepper", time, most=900, wrong=True), error=0.0, limit=1e9)
     assert run.ended == "nothing left"
     points = [done for done, _, _ in run.curve]
     assert points[:101] == [*range(1, 101), 102]
@@ -177,55 +161,74 @@ def test_runs_end(
     ended: str,
     iterations: int,
 ) -> None:
-    run = run_one(job, method(kind, time, **settings), **rules)
+    run = run_once(job, method(kind, time, **settings), **rules)
     assert (run.ended, run.iterations) == (ended, iterations)
 
 
 @pytest.mark.parametrize("kind", ["stepper", "fitter"])
 def test_a_run_has_a_most_of_iterations(job: RaceJob, time: Time, kind: str) -> None:
-    run = run_one(job._replace(n_rounds=5), method(kind, time), error=0.0)
+    run = run_once(job._replace(n_rounds=5), method(kind, time), error=0.0)
     assert (run.ended, run.iterations) == ("rounds", 5)
 
 
 def test_whole_fits_grow_until_one_is_just_enough(job: RaceJob, time: Time) -> None:
-    run = run_one(job, method("fitter", time), error=20.0)
+    run = run_once(job, method("fitter", time), error=20.0)
     assert time.fits == [2, 6, 18, 10]
     assert (run.iterations, run.seconds) == (10, 20.0)
     assert run.curve == [(2, 12.0, 28.0), (6, 16.0, 24.0), (10, 20.0, 20.0)]
     assert run.prepared is None
 
 
-# ---------------------------------------------------------------------------------------- a race
-
-
 def test_methods_take_turns_with_other_seeds(job: RaceJob, time: Time) -> None:
-    told: list[tuple[str, int, int]] = []
     methods = [method("stepper", time), method("fitter", time)]
-    rules = RaceRules(error=20.0, repeats=2, seed=4)
-    runs = race(job, methods, rules, lambda stage, done, total: told.append((stage, done, total)))
+    runs = race(job, methods, RaceRules(error=20.0, repeats=2, seed=4))
     assert [(run.method, run.seed) for run in runs] == [
         ("stepper 1", 4),
         ("fitter 1", 4),
         ("stepper 1", 5),
         ("fitter 1", 5),
     ]
-    assert told == [
-        ("warming up", 0, 2),
-        ("warming up", 1, 2),
-        ("warming up", 2, 2),
-        ("stepper 1", 0, 4),
-        ("fitter 1", 1, 4),
-        ("stepper 1", 2, 4),
-        ("fitter 1", 3, 4),
-        ("fitter 1", 4, 4),
-    ]
 
 
 def test_who_misses_the_error_runs_once(job: RaceJob, time: Time) -> None:
     methods = [method("stepper", time), method("fitter", time, 8.0)]
     rules = RaceRules(error=0.0, limit=30.0, repeats=3)
-    runs = race(job, methods, rules, lambda *_: None)
+    runs = race(job, methods, rules)
     assert [run.ended for run in runs] == ["limit", "limit"]
     first, second = race_table(runs, rules).rows
     assert first == ("stepper 1", "10.00", "> 30.00 (limit)", "1", "20", "10.00", "-")
     assert second == ("fitter 8", "-", "> 26.00 (limit)", "1", "2", "28.00", "-")
+
+
+def run_of(seconds: float, ended: str = "reached", **named: Any) -> RaceRun:
+    run = RaceRun(ended=ended, **{"method": "a", "seed": 0, "prepared": 0.5, **named})
+    run.add(1, seconds / 2, 7.0)
+    run.add(3, seconds, 1.25)
+    return run
+
+
+def test_the_table_shows_the_median_run() -> None:
+    def shown(*runs: RaceRun) -> str:
+        return race_table(runs, RaceRules()).rows[0][2]
+
+    runs = (run_of(9.0), run_of(2.0, "limit"), run_of(4.0))
+    assert shown(*runs) == "9.00"
+    assert shown(*runs[1:]) == "4.00"
+    assert shown(*runs, run_of(1.0), run_of(3.0)) == "4.00"
+
+
+def test_the_table() -> None:
+    runs = [
+        run_of(2.0),
+        run_of(25.0, method="b", prepared=None),
+        run_of(60.0, "limit", method="c"),
+        run_of(7.0, "rounds", method="d"),
+    ]
+    table = race_table(runs, RaceRules(error=1.25, limit=60.0))
+    assert table.rows == (
+        ("a", "0.50", "2.00", "1", "3", "1.25", "1.00"),
+        ("b", "-", "25.00", "1", "3", "1.25", "12.50"),
+        ("c", "0.50", "> 60.00 (limit)", "1", "3", "1.25", "> 30.00"),
+        ("d", "0.50", "> 7.00 (rounds)", "1", "3", "1.25", "> 3.50"),
+    )
+    assert "1.25 %" in table.title

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks import race as peer_race
+from benchmarks.race import (
+    PEERS,
+    RaceJob,
+    RaceMethod,
+    RaceRules,
+    main,
+    make_race_job,
+    peer_installed,
+    peer_method,
+    race,
+    strategy_race_method,
+)
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.race import peers
-from boostsample.experiments.race.peers import peer_installed, peer_method
-from boostsample.experiments.race.race import (
-    RaceJob,
-    RaceMethod,
-    RaceRules,
-    make_race_job,
-    race,
-    strategy_race_method,
-    warm_up_race_job,
-)
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.boost import boost
@@ -50,7 +53,7 @@ def methods_of(text: str) -> list[RaceMethod]:
 
 def test_a_job_has_the_drawn_columns_of_the_split() -> None:
     data = load_dataset("digits")
-    made = make_race_job(data, 40, seed=3)
+    job = make_race_job(data, 40, seed=3)
     families = default_families(data.X.shape[1:], seed=3)
     train, test = data.split(0, 3)
     drawn = np.sort(
@@ -61,16 +64,16 @@ def test_a_job_has_the_drawn_columns_of_the_split() -> None:
     for family in families:
         local = drawn[(drawn >= first) & (drawn < first + family.n_features)] - first
         at = np.searchsorted(drawn, local + first)
-        for rows, X in ((train, made.X_train), (test, made.X_test)):
+        for rows, X in ((train, job.X_train), (test, job.X_test)):
             np.testing.assert_array_equal(X[:, at], family.compute(data.X[rows], local))
         names += [family.name] * local.size
         first += family.n_features
-    assert [f.name for f in made.families for _ in range(f.n_features)] == names
-    assert [c for f in made.families for c in f.columns] == list(range(40))
-    assert made.X_train.flags.c_contiguous
-    assert made.X_train.dtype == np.float32
-    np.testing.assert_array_equal(made.y_test, data.y[test])
-    assert made.X_test.shape == (test.size, 40)
+    assert [f.name for f in job.families for _ in range(f.n_features)] == names
+    assert [c for f in job.families for c in f.columns] == list(range(40))
+    assert job.X_train.flags.c_contiguous
+    assert job.X_train.dtype == np.float32
+    np.testing.assert_array_equal(job.y_test, data.y[test])
+    assert job.X_test.shape == (test.size, 40)
 
 
 def test_a_job_takes_all_columns_where_there_are_few() -> None:
@@ -90,7 +93,7 @@ def test_jobs_that_cannot_be() -> None:
 
 def test_warming_up_sees_every_class(job: RaceJob) -> None:
     rare = job._replace(y_train=np.r_[np.zeros(299, np.int64), 1])
-    small = warm_up_race_job(rare)
+    small = rare.for_warm_up()
     assert set(small.y_train) == {0, 1}
     assert small.n_rounds == 2
 
@@ -115,12 +118,14 @@ def test_rules_that_cannot_be(named: dict[str, Any], message: str) -> None:
 
 
 def test_settings_of_the_user_replace_the_usual_ones() -> None:
-    usual = peer_method(Variant("hist-gradient-boosting"))
-    assert usual.name == "hist-gradient-boosting"
-    assert usual.settings == "learning_rate=0.3:max_features=0.05:max_leaf_nodes=31"
-    given = peer_method(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
-    assert given.settings == "learning_rate=0.3:max_bins=63:max_features=0.05:max_leaf_nodes=15"
-    assert given.name == "hist-gradient-boosting:max_bins=63:max_leaf_nodes=15"
+    method = peer_method(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
+    assert method.name == "hist-gradient-boosting:max_bins=63:max_leaf_nodes=15"
+    assert method.start.keywords["settings"] == {  # type: ignore[attr-defined]  # a partial
+        "learning_rate": 0.3,
+        "max_bins": 63,
+        "max_features": 0.05,
+        "max_leaf_nodes": 15,
+    }
 
 
 def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,19 +135,19 @@ def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
         SettingError, match=r"unknown setting of adaboost 'depth' .* known: learning"
     ):
         peer_method(Variant.parse("adaboost:depth=3"))
-    monkeypatch.setattr(peers, "find_spec", lambda package: None)
+    monkeypatch.setattr(peer_race, "find_spec", lambda package: None)
     with pytest.raises(SettingError, match=r"lightgbm is not installed; .*boostsample\[peers\]"):
         peer_method(Variant("lightgbm"))
 
 
 def test_races_that_cannot_be(job: RaceJob) -> None:
     with pytest.raises(SettingError, match="adaboost:learning_rate=-1 does not run: InvalidParam"):
-        race(job, methods_of("adaboost:learning_rate=-1"), RaceRules(), lambda *_: None)
+        race(job, methods_of("adaboost:learning_rate=-1"), RaceRules())
 
 
-def scores_of(job: RaceJob, one: RaceMethod, checks: set[int], n: int) -> Any:
+def scores_of(job: RaceJob, method: RaceMethod, checks: set[int], n: int) -> Any:
     """Scores after n iterations, taken in parts after those of `checks`."""
-    run = one.start(job, 4)
+    run = method.start(job, 4)
     take, done, total = next(run), 0, 0.0
     for number in range(1, n + 1):
         next(run)
@@ -179,17 +184,17 @@ def method_of(text: str) -> RaceMethod:
 @pytest.fixture
 def digits() -> RaceJob:
     data = load_dataset("digits")
-    return warm_up_race_job(make_race_job(data, 60))._replace(n_rounds=50)
+    return make_race_job(data, 60).for_warm_up()._replace(n_rounds=50)
 
 
 @pytest.mark.parametrize("text", kinds())
 def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> None:
-    one = method_of(text)
-    often = classify(scores_of(digits, one, {1, 2, 3, 5}, 12))
-    np.testing.assert_array_equal(often, classify(scores_of(digits, one, set(), 12)))
+    method = method_of(text)
+    often = classify(scores_of(digits, method, {1, 2, 3, 5}, 12))
+    np.testing.assert_array_equal(often, classify(scores_of(digits, method, set(), 12)))
     assert np.mean(often != digits.y_test) < 0.5
     halves = digits._replace(y_train=digits.y_train % 2, y_test=digits.y_test % 2, n_classes=2)
-    predicted = classify(scores_of(halves, one, {2}, 12))
+    predicted = classify(scores_of(halves, method, {2}, 12))
     assert np.mean(predicted != halves.y_test) < 0.4
 
 
@@ -197,15 +202,15 @@ def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> No
 def test_scores_in_parts_are_those_of_the_whole_but_for_a_constant(
     digits: RaceJob, text: str
 ) -> None:
-    one = method_of(text)
-    parts = scores_of(digits, one, {2, 3}, 6)
-    differences = parts - scores_of(digits, one, set(), 6)
+    method = method_of(text)
+    parts = scores_of(digits, method, {2, 3}, 6)
+    differences = parts - scores_of(digits, method, set(), 6)
     np.testing.assert_allclose(differences, np.full_like(differences, differences[0, 0]), atol=1e-5)
 
 
 def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: RaceJob) -> None:
     variant = Variant("uniform-naive")
-    found = scores_of(digits, strategy_race_method(variant, Plan(budget="5N")), {3}, 10)
+    scores = scores_of(digits, strategy_race_method(variant, Plan(budget="5N")), {3}, 10)
     rounds = boost(
         FeatureBank.build(digits.families, digits.X_train),
         None,
@@ -213,12 +218,12 @@ def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: R
         variant.strategy(),
         n_rounds=50,
         budget=5 * digits.y_train.size,
-        weights=Plan().weights,
+        weight_init=Plan().weights,
         rng=np.random.default_rng(variant.stream(digits.name, 4, 0)),
     )
     terms = [term for _, done in zip(range(10), rounds, strict=False) for term in done.terms]
     model = Model(digits.families, terms, 10)
-    np.testing.assert_allclose(found, model.decision_function(digits.X_test), rtol=1e-12)
+    np.testing.assert_allclose(scores, model.decision_function(digits.X_test), rtol=1e-12)
 
 
 def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
@@ -237,9 +242,59 @@ def test_everybody_learns(job: RaceJob) -> None:
     plan = Plan(strategies=parse_names("uniform-naive,laminating"))
     methods = [strategy_race_method(variant, plan) for variant in plan.variants]
     methods += methods_of("hist-gradient-boosting:max_leaf_nodes=4:max_features=1.0,adaboost")
-    runs = race(job, methods, RaceRules(error=15.0, repeats=1), lambda *_: None)
+    runs = race(job, methods, RaceRules(error=15.0, repeats=1))
     assert [run.ended for run in runs] == ["reached"] * 4
     assert all(run.error <= 15.0 for run in runs)
     assert all(run.seconds > 0 for run in runs)
     assert runs[0].prepared is not None
     assert 0 < runs[0].prepared < runs[0].seconds
+
+
+QUICK = (
+    *("--data", "chess(d=3,n=200)", "--error", "49", "--limit", "300", "--repeats", "1"),
+    *("--strategies", "uniform-naive,full", "--jobs", "1", "--rounds", "60"),
+)
+
+
+def test_the_program_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--peers", "adaboost:learning_rate=0.5"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(
+        "chess(d=3,J=3,L=3,n=200): 150 training and 50 test examples, 2 classes, 3 columns;"
+    )
+    assert "seconds to a test error of 49 %" in printed
+    for name in ("uniform-naive", "full", "adaboost:learning_rate=0.5"):
+        assert re.search(rf"^{name} +[-\d.]+ +[\d.]+ +1 +\d+ +[\d.]+ ", printed, re.M)
+
+
+def test_peers_that_are_not_installed_are_left_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peer_race, "find_spec", lambda _: None)
+    assert main(QUICK) == 0
+    printed = capsys.readouterr().out
+    assert "full" in printed
+    for name in PEERS:
+        assert name not in printed
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--peers", "foo"], "unknown peer 'foo'; known: lightgbm, xgboost, hist-gradient-"),
+        (["--peers", "adaboost,adaboost"], "each of the names must be given once"),
+        (["--peers", "adaboost:max_depth=1|2"], "adaboost: max_depth=1|2 are alternatives, but"),
+        (["--strategies", "ucb:exploration=1|2"], "but a race does not tune"),
+        (["--limit", "0"], "limit must be above 0 and finite, got 0"),
+        (["--rounds", "0"], "each of the rounds must be an integer at least 1, got 0"),
+        (["--jobs", "0"], "n_jobs must be 1 or more, or -1 for all cores, got 0"),
+        (["--columns", "9"], "columns must be at most the 3 features of the families of chess"),
+        (["--weights", "x"], "unknown initial weights 'x'; known: "),
+    ],
+)
+def test_options_that_are_refused(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*QUICK, *args])
+    assert message in capsys.readouterr().err

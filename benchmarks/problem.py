@@ -1,8 +1,8 @@
-"""Data to time: made bins of any size, or the training rows of a data set."""
+"""Data to time: synthetic bins of any size, or the training rows of a data set."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from boostsample.registry import default_families
 from boostsample.rows.weights import SignedWeights, initial_weights
 
 _NEIGHBOURHOOD = 7
-"""Bins by which the classes of the made data shift a feature: edges of about 0.1."""
+"""Bins by which the classes of the synthetic data shift a feature: edges of about 0.1."""
 
 
 class BenchProblem(NamedTuple):
@@ -32,8 +32,8 @@ class BenchProblem(NamedTuple):
         """Number of classes: two for one label."""
         return max(2, int(self.Y.shape[1]))
 
-    def sizes(self) -> dict[str, Any]:
-        """Name and sizes of the data, as JSON takes them."""
+    def sizes(self) -> dict[str, str | int]:
+        """Name and sizes of the data: ratios are compared only where these are equal."""
         return {
             "data": self.name,
             "examples": len(self.rows),
@@ -41,8 +41,19 @@ class BenchProblem(NamedTuple):
             "classes": self.n_classes,
         }
 
+    def weights(self) -> SignedWeights:
+        """Balanced weights of the first round."""
+        return SignedWeights(self.Y, initial_weights(self.Y, "balanced"), self.rows)
 
-def made_bench_problem(n_examples: int, n_features: int, n_classes: int) -> BenchProblem:
+    def relabelled(self, n_classes: int) -> BenchProblem:
+        """The same bank with random labels of another number of classes."""
+        if n_classes == self.n_classes:
+            return self
+        codes = np.random.default_rng(n_classes).integers(0, n_classes, len(self.rows))
+        return self._replace(Y=encode(codes, n_classes))
+
+
+def synthetic_problem(n_examples: int, n_features: int, n_classes: int) -> BenchProblem:
     """Random bins that depend on the class a little, in four families of different strength."""
     rng = np.random.default_rng(0)
     classes = rng.integers(0, n_classes, n_examples)
@@ -64,7 +75,7 @@ def made_bench_problem(n_examples: int, n_features: int, n_classes: int) -> Benc
     return BenchProblem("made data", bank, np.arange(n_examples), encode(classes, n_classes))
 
 
-def loaded_bench_problem(data: str, data_dir: str | None = None) -> BenchProblem:
+def loaded_problem(data: str, data_dir: str | None = None) -> BenchProblem:
     """The training rows of a data set with the features of its default families."""
     loaded = load_dataset(data, data_dir=data_dir)
     train, _ = loaded.split(0, 0)
@@ -72,16 +83,3 @@ def loaded_bench_problem(data: str, data_dir: str | None = None) -> BenchProblem
     bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
     Y = encode(loaded.y[train], loaded.n_classes)
     return BenchProblem(loaded.name, bank, np.arange(len(train)), Y)
-
-
-def relabelled_bench_problem(problem: BenchProblem, n_classes: int) -> BenchProblem:
-    """The same bank with random labels of another number of classes."""
-    if n_classes == problem.n_classes:
-        return problem
-    codes = np.random.default_rng(n_classes).integers(0, n_classes, len(problem.rows))
-    return problem._replace(Y=encode(codes, n_classes))
-
-
-def bench_problem_weights(problem: BenchProblem) -> SignedWeights:
-    """Balanced weights of the first round."""
-    return SignedWeights(problem.Y, initial_weights(problem.Y, "balanced"), problem.rows)

@@ -1,4 +1,4 @@
-"""Lower bounds of a search: vector stores, and reads of bins; laminating beside its bare reads.
+"""Lower bounds of a search: vector stores, and reads of bins.
 
 The micro-kernels are compiled anew in each process: `boostsample.jit.compile_kernels` caches the
 kernels of its own folders only.
@@ -7,29 +7,17 @@ kernels of its own folders only.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.timing import seconds_of
 from boostsample.banks.bank import Bank
-from boostsample.experiments.bench.problem import BenchProblem, bench_problem_weights
-from boostsample.experiments.bench.rounds import RoundTimes, TimedRounds, warm_up_rounds
-from boostsample.experiments.bench.timing import (
-    TimingResult,
-    TimingSizes,
-    timed_ratio,
-    timed_seconds,
-)
-from boostsample.experiments.common.progress import Progress
-from boostsample.experiments.tables.tables import Table
 from boostsample.jit.prefetch import prefetch
 from boostsample.jit.vectors import LANES, vec_add_into, vec_load
 from boostsample.kernels.array_layout import Rows, aligned, row_layout
-from boostsample.rows.searcher import Searcher
-from boostsample.strategies.laminating import laminating_stages
 
 N_BINS = 256
 """Bins of a feature's histogram."""
@@ -134,79 +122,4 @@ def time_read_bound(bank: Bank, features: NDArray[np.int64], rows: Rows, n: int)
     """Seconds to read the bins of some features in the `n` examples of `rows`."""
     view = bank.view(features, rows.examples if rows.examples.size else None)
     start, examples = (0, rows.examples[:0]) if view.compact else (rows.start, rows.examples)
-    return timed_seconds(lambda: read_bound_kernel(view.bins, view.at, start, examples, n))
-
-
-def time_bounds(
-    problem: BenchProblem, n_rounds: int, progress: Progress
-) -> tuple[list[list[int]], NDArray[np.float64], RoundTimes]:
-    """Time rounds of laminating, and after each one the bare reads of its stages.
-
-    As in a round, each stage reads half of the features of the stage before; the features of the
-    first are drawn anew, so that they are as cold as in a round. The samples of the stages are
-    drawn one by one, those of a round are nested. Returns the (features, examples) of the stages,
-    the seconds of their reads, float64 (n_rounds, n_stages), and the rounds.
-    """
-    warm_up_rounds(problem, "laminating")
-    run = TimedRounds(problem, "laminating", n_rounds)
-    n, n_features = len(problem.rows), problem.bank.n_features
-    stages = laminating_stages(None, n, n_features, 10 * n)
-    weights = bench_problem_weights(problem)
-    searcher = Searcher(problem.bank, weights)
-    rng = np.random.default_rng(2)
-    time_read_bound(problem.bank, np.arange(1), weights.exact(), 1)  # compiles
-    reads = np.zeros((n_rounds, len(stages)))
-    for number in range(n_rounds):
-        progress("bounds", number, n_rounds)
-        run.run(1)
-        features = rng.choice(problem.bank.n_features, stages[0][0], replace=False)
-        for at, (n_features, n_examples) in enumerate(stages):
-            n = min(n_examples, len(problem.rows))
-            rows = searcher.draw(n, "iid", rng)
-            n = rows.examples.size or n  # the different ones
-            reads[number, at] = time_read_bound(problem.bank, features[:n_features], rows, n)
-            weights.release()
-    return stages, reads, run.times
-
-
-def bench_bounds_table(
-    stages: Sequence[Sequence[int]], reads: NDArray[np.float64], rounds: RoundTimes
-) -> Table:
-    """Milliseconds to read the bins of each stage, and of the searches, draws and rounds."""
-    timed: list[tuple[str, str, str, Any]] = [
-        *(
-            (f"stage {at + 1}", f"{q:,}", f"{t:,}", reads[:, at])
-            for at, (q, t) in enumerate(stages)
-        ),
-        ("all reads", "", "", reads.sum(axis=1)),
-        ("its searches", "", "", rounds.parts["search"]),
-        ("its draws", "", "", rounds.parts["draw"]),
-        ("its round", "", "", rounds.seconds),
-    ]
-    return Table(
-        "laminating: least and median milliseconds to read the bins of its stages, without any "
-        "search, and of its rounds, timed in turns",
-        ("", "features", "examples", "least", "median"),
-        tuple(
-            (*names, f"{1e3 * np.min(seconds):.2f}", f"{1e3 * np.median(seconds):.2f}")
-            for *names, seconds in timed
-        ),
-    )
-
-
-def bench_bounds(problem: BenchProblem, sizes: TimingSizes, progress: Progress) -> TimingResult:
-    """The bare reads of laminating beside its searches."""
-    stages, reads, rounds = time_bounds(problem, sizes.gathers, progress)
-    searches = rounds.parts["search"]
-    laminating = {
-        "stages": stages,
-        "reads_ms": (1e3 * np.median(reads, axis=0)).tolist(),
-        "search_ms": 1e3 * float(np.median(searches)),
-        "round_ms": 1e3 * float(np.median(rounds.seconds)),
-    }
-    return TimingResult(
-        (bench_bounds_table(stages, reads, rounds),),
-        {"laminating": laminating},
-        {"laminating, searches to reads": timed_ratio(searches, reads.sum(1)[: len(searches)])},
-        problem.sizes(),
-    )
+    return seconds_of(lambda: read_bound_kernel(view.bins, view.at, start, examples, n))

@@ -1,20 +1,26 @@
-"""Seconds to a given test error: data, strategies and rules of a race, its clock, its table.
+"""Time strategies and other libraries to a given test error; see docs/peers.md.
 
-Every method has the same columns of the same rows, computed beforehand; the clock runs in training.
-Test errors are taken after each of the first hundred iterations, then whenever these have grown by
-2 %. The time of a run is the clock at the first of these points with an error low enough.
+    python -m benchmarks.race
+    python -m benchmarks.race --data mnist --data-dir DIR --columns 2000 --jobs 2
+
+All methods train on the same columns, drawn from the default families, as one float32 matrix. The
+clock runs in training: binning counts, computing the columns and test errors does not. Test errors
+are taken after each of the first hundred iterations, then whenever these have grown by 2 %. The
+time of a run is the clock at the first of these points with an error low enough.
 """
 
 from __future__ import annotations
 
+import argparse
+import functools
 import gc
+import importlib
 import itertools
-import json
+import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,22 +28,21 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.checks import MOST_REPEATS, check_count, check_integer, check_number
-from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
-from boostsample.experiments.common.machine import machine, version_of, versions
-from boostsample.experiments.common.progress import Progress
+from boostsample.errors import BoostSampleError, DataError, SettingError, one_line, unknown
 from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.tables import Table
 from boostsample.families import Columns
-from boostsample.files.atomic import write_file
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.names import Alternatives
 from boostsample.registry import default_families
+from boostsample.threads.threads import n_threads
 
-FORMAT = 2
 _USUAL_COLUMNS = 2000
 _WARM_UP_ROWS = 500
 _STEP = 1.02  # iterations at a point over those at the point before
@@ -56,6 +61,19 @@ class RaceJob(NamedTuple):
     families: tuple[Columns, ...]  # the columns of each, as boostsample's strategies see them
     n_jobs: int = 1  # threads of every method
     n_rounds: int = 10_000  # iterations at most
+
+    def test_error(self, predicted: Any) -> float:
+        """Test error in percent."""
+        return 100.0 * int(np.count_nonzero(predicted != self.y_test)) / self.y_test.size
+
+    def for_warm_up(self) -> RaceJob:
+        """Two iterations on a few hundred rows of all classes."""
+        _, first = np.unique(self.y_train, return_index=True)
+        rows = np.union1d(first, np.arange(min(_WARM_UP_ROWS, self.y_train.size)))
+        small = self._replace(X_train=self.X_train[rows], y_train=self.y_train[rows], n_rounds=2)
+        return small._replace(
+            X_test=self.X_test[:_WARM_UP_ROWS], y_test=self.y_test[:_WARM_UP_ROWS]
+        )
 
 
 def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> RaceJob:
@@ -94,12 +112,7 @@ def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) ->
     return RaceJob(data.name, X, y, X_test, y_test, data.n_classes, tuple(groups))
 
 
-def warm_up_race_job(job: RaceJob) -> RaceJob:
-    """Two iterations on a few hundred rows of all classes."""
-    _, first = np.unique(job.y_train, return_index=True)
-    rows = np.union1d(first, np.arange(min(_WARM_UP_ROWS, job.y_train.size)))
-    small = job._replace(X_train=job.X_train[rows], y_train=job.y_train[rows], n_rounds=2)
-    return small._replace(X_test=job.X_test[:_WARM_UP_ROWS], y_test=job.y_test[:_WARM_UP_ROWS])
+# ----------------------------------------------------------------------------------- the methods
 
 
 class RaceMethod(NamedTuple):
@@ -112,7 +125,6 @@ class RaceMethod(NamedTuple):
     """
 
     name: str
-    settings: str
     start: Callable[..., Any]
     whole: bool = False
 
@@ -151,10 +163,11 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
 
         def scores(first: int, end: int) -> Any:
             total = np.zeros((job.y_test.size, job.n_classes if job.n_classes > 2 else 1))
-            terms = TermArrays([*itertools.chain(*rounds[first:end])], total.shape[1])
-            value = np.array([term.value for one in rounds[first:end] for term in one])
-            sides = value[:, None] <= job.X_test[:, terms.feature].T
-            terms.add_scores(sides, slice(0, value.size), total)
+            terms = [*itertools.chain(*rounds[first:end])]
+            arrays = TermArrays(terms, total.shape[1])
+            value = np.array([term.value for term in terms])
+            sides = value[:, None] <= job.X_test[:, arrays.feature].T
+            arrays.add_scores(sides, slice(0, value.size), total)
             return total
 
         yield scores
@@ -162,7 +175,130 @@ def strategy_race_method(variant: Variant, plan: Plan) -> RaceMethod:
             rounds.append(booster.next_round().terms)
             yield True
 
-    return RaceMethod(variant.label, variant.settings_text, start)
+    return RaceMethod(variant.label, start)
+
+
+def _lightgbm(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
+    """A validation set would be scored inside `Booster.update`, on the clock."""
+    lightgbm = importlib.import_module("lightgbm")
+    params = {"objective": "multiclass", "num_class": job.n_classes, "max_bin": 255}
+    params |= {"num_threads": job.n_jobs, "seed": seed, "verbosity": -1, **settings}
+    booster = lightgbm.Booster(params, lightgbm.Dataset(job.X_train, job.y_train, params=params))
+
+    def scores(first: int, end: int) -> Any:
+        part = {"start_iteration": first, "num_iteration": end - first, "raw_score": True}
+        # The number of threads holds for all of LightGBM, training included.
+        return booster.predict(job.X_test, num_threads=job.n_jobs, **part)
+
+    yield scores
+    while not booster.update():
+        yield True
+
+
+def _xgboost(job: RaceJob, seed: int, settings: Mapping[str, Any]) -> Iterator[Any]:
+    xgboost = importlib.import_module("xgboost")
+    params = {"objective": "multi:softprob", "num_class": job.n_classes, "max_bin": 256}
+    params |= {"tree_method": "hist", "grow_policy": "lossguide", "max_depth": 0}
+    # Each slice of iterations adds the base score: it must be the same for all classes.
+    params |= {"nthread": job.n_jobs, "seed": seed, "verbosity": 0, "base_score": 0.5, **settings}
+    bins = {"max_bin": params["max_bin"], "nthread": job.n_jobs}
+    data = xgboost.QuantileDMatrix(job.X_train, job.y_train, **bins)
+    booster = xgboost.Booster(params, [data])
+
+    def scores(first: int, end: int) -> Any:
+        part = {"iteration_range": (first, end), "predict_type": "margin"}
+        return booster.inplace_predict(job.X_test, **part)
+
+    yield scores
+    for number in itertools.count():
+        booster.update(data, number)
+        yield True
+
+
+def _hist_gradient_boosting(job: RaceJob, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    fixed = {"max_iter": n, "early_stopping": False, "random_state": seed}
+    with threadpool_limits(job.n_jobs):
+        classifier = HistGradientBoostingClassifier(**fixed, **settings)
+        return classifier.fit(job.X_train, job.y_train)
+
+
+def _adaboost(job: RaceJob, seed: int, n: int, settings: Mapping[str, Any]) -> Any:
+    from sklearn.ensemble import AdaBoostClassifier
+    from sklearn.tree import DecisionTreeClassifier
+
+    params = {"n_estimators": n, "random_state": seed, **settings}
+    stump = DecisionTreeClassifier(max_depth=params.pop("max_depth", 1))
+    return AdaBoostClassifier(stump, **params).fit(job.X_train, job.y_train)
+
+
+class Peer(NamedTuple):
+    """Another library: its package, how it starts, usual settings, names of further ones."""
+
+    package: str
+    start: Callable[..., Any]
+    usual: str
+    further: str
+    whole: bool = False
+
+
+PEERS = {
+    "lightgbm": Peer(
+        "lightgbm",
+        _lightgbm,
+        "num_leaves=31:learning_rate=0.2:feature_fraction=0.05:data_sample_strategy=goss",
+        "bagging_fraction bagging_freq bin_construct_sample_cnt extra_trees "
+        "feature_fraction_bynode force_col_wise force_row_wise lambda_l1 lambda_l2 max_bin "
+        "max_depth min_data_in_leaf min_sum_hessian_in_leaf other_rate top_rate use_quantized_grad",
+    ),
+    "xgboost": Peer(
+        "xgboost",
+        _xgboost,
+        "max_leaves=31:learning_rate=0.3:colsample_bytree=0.05",
+        "colsample_bynode gamma grow_policy max_bin max_depth min_child_weight reg_alpha "
+        "reg_lambda subsample",
+    ),
+    "hist-gradient-boosting": Peer(
+        "sklearn",
+        _hist_gradient_boosting,
+        "max_leaf_nodes=31:learning_rate=0.3:max_features=0.05",
+        "l2_regularization max_bins max_depth min_samples_leaf",
+        whole=True,
+    ),
+    "adaboost": Peer("sklearn", _adaboost, "learning_rate=1.0", "max_depth", whole=True),
+}
+
+
+def peer_installed(name: str) -> bool:
+    """Whether the library of a peer is installed."""
+    if name not in PEERS:
+        raise unknown("peer", name, PEERS)
+    return find_spec(PEERS[name].package) is not None
+
+
+def peer_method(variant: Variant) -> RaceMethod:
+    """A peer with its usual settings, replaced by those of the variant.
+
+    SettingError if the peer is unknown or not installed, or has no such setting.
+    """
+    if not peer_installed(variant.name):
+        raise SettingError(
+            f"{variant.name} is not installed; install it with pip install 'boostsample[peers]', "
+            "or leave it out of --peers"
+        )
+    peer = PEERS[variant.name]
+    usual = Variant.parse(f"{variant.name}:{peer.usual}").settings
+    names = [*usual, *peer.further.split()]
+    for setting in variant.settings:
+        if setting not in names:
+            raise unknown(f"setting of {variant.name}", setting, names)
+    start = functools.partial(peer.start, settings={**usual, **variant.settings})
+    return RaceMethod(variant.label, start, peer.whole)
+
+
+# -------------------------------------------------------------------------------------- the race
 
 
 class RaceClock:
@@ -184,7 +320,7 @@ class RaceRules:
     """The test error to reach in percent, seconds of a run at most, runs of each method."""
 
     error: float = 1.5
-    limit: float = 120.0
+    limit: float = 60.0
     repeats: int = 3  # with the seeds seed, seed + 1, ...
     seed: int = 0
 
@@ -200,7 +336,6 @@ class RaceRun:
     """One run of a method; `curve` has iterations, seconds and test error of each point."""
 
     method: str
-    settings: str
     seed: int
     ended: str = ""  # "reached" the error, "limit" of seconds, "rounds" or "nothing left" to learn
     prepared: float | None = None  # seconds for bins or data set; None for whole fits
@@ -215,16 +350,13 @@ class RaceRun:
         self.curve.append((iterations, seconds, error))
 
 
-def race(
-    job: RaceJob, methods: Sequence[RaceMethod], rules: RaceRules, progress: Progress
-) -> list[RaceRun]:
+def race(job: RaceJob, methods: Sequence[RaceMethod], rules: RaceRules) -> list[RaceRun]:
     """Time all methods, which take turns; one that misses the error does not run again.
 
     SettingError, before anything is timed, if a method fails with its settings.
     """
-    small = warm_up_race_job(job)  # compiles kernels, loads libraries, checks settings
-    for number, method in enumerate(methods):
-        progress("warming up", number, len(methods))
+    small = job.for_warm_up()  # compiles kernels, loads libraries, checks settings
+    for method in methods:
         try:
             time_race_run(small, method, RaceRules(error=0.0), rules.seed)
         except (BoostSampleError, MemoryError):
@@ -233,28 +365,19 @@ def race(
             raise SettingError(
                 f"{method.name} does not run: {type(error).__name__}: {one_line(error)}"
             ) from error
-    progress("warming up", len(methods), len(methods))
     runs: list[RaceRun] = []
-    turns = list(itertools.product(range(rules.repeats), methods))
-    for number, (repeat, method) in enumerate(turns):
+    for repeat, method in itertools.product(range(rules.repeats), methods):
         if all(run.ended == "reached" for run in runs if run.method == method.name):
-            progress(method.name, number, len(turns))
             runs.append(time_race_run(job, method, rules, rules.seed + repeat))
-    progress(runs[-1].method, len(turns), len(turns))
     return runs
 
 
 def time_race_run(job: RaceJob, method: RaceMethod, rules: RaceRules, seed: int) -> RaceRun:
     """Time one run of a method."""
     gc.collect()  # so that this run does not pay for earlier ones
-    run = RaceRun(method.name, method.settings, seed)
+    run = RaceRun(method.name, seed)
     (_time_whole if method.whole else _time_pausing)(run, method, job, rules)
     return run
-
-
-def _error(predicted: Any, job: RaceJob) -> float:
-    """Test error in percent."""
-    return 100.0 * int(np.count_nonzero(predicted != job.y_test)) / job.y_test.size
 
 
 def _time_pausing(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules) -> None:
@@ -272,7 +395,7 @@ def _time_pausing(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRul
             run.ended, done = "rounds" if done + 1 == job.n_rounds else "", done + 1
         if done > run.iterations and (done >= due or run.ended):
             scores = scores + scores_of(run.iterations, done)
-            run.add(done, clock.seconds, _error(classify(scores), job))
+            run.add(done, clock.seconds, job.test_error(classify(scores)))
             run.ended = "reached" if run.error <= rules.error else run.ended
             due = max(done + 1, int(done * _STEP))
 
@@ -287,13 +410,13 @@ def _time_whole(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules
     while not run.ended:
         clock = RaceClock()
         fitted = clock(method.start, job, run.seed, n)
-        errors = [_error(codes, job) for codes in fitted.staged_predict(job.X_test)]
-        found = next((m for m, error in enumerate(errors, 1) if error <= rules.error), 0)
-        if 0 < found < len(errors):
-            n = found
+        errors = [job.test_error(codes) for codes in fitted.staged_predict(job.X_test)]
+        enough = next((m for m, error in enumerate(errors, 1) if error <= rules.error), 0)
+        if 0 < enough < len(errors):
+            n = enough
             continue
         run.add(len(errors), clock.seconds, errors[-1])
-        if found:
+        if enough:
             run.ended = "reached" if clock.seconds <= rules.limit else "limit"
         elif len(errors) < n:
             run.ended = "nothing left"
@@ -309,7 +432,7 @@ def race_table(runs: Sequence[RaceRun], rules: RaceRules) -> Table:
     by_method: dict[str, list[RaceRun]] = {}
     for run in sorted(runs, key=lambda run: (run.ended != "reached", run.seconds)):
         by_method.setdefault(run.method, []).append(run)
-    medians = {name: mine[(len(mine) - 1) // 2] for name, mine in by_method.items()}
+    medians = {name: ordered[(len(ordered) - 1) // 2] for name, ordered in by_method.items()}
     base = medians[runs[0].method]
     rows = []
     for name in dict.fromkeys(run.method for run in runs):
@@ -334,13 +457,55 @@ def race_table(runs: Sequence[RaceRun], rules: RaceRules) -> Table:
     )
 
 
-def write_race(runs: Sequence[RaceRun], rules: RaceRules, path: Path, **settings: Any) -> None:
-    """Write all runs, `settings`, machine and versions to a JSON file; DataError if it fails."""
-    peers = {name: version_of(name) for name in ("lightgbm", "xgboost", "xgboost-cpu")}
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    facts: dict[str, Any] = {"format": FORMAT, "created": created, "settings": settings}
-    facts |= {"rules": asdict(rules), "machine": machine()}
-    facts["versions"] = versions() | {name: found for name, found in peers.items() if found}
-    facts["methods"] = list(dict.fromkeys(run.method for run in runs))
-    facts["runs"] = [asdict(run) for run in runs]
-    write_file(path, (json.dumps(facts, indent=1, allow_nan=False) + "\n").encode(), "runs")
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--data", default="digits", help="a data set")
+    parser.add_argument("--data-dir", help="folder of the original files")
+    parser.add_argument("--columns", type=int, help="columns to draw, 2000 or fewer by default")
+    parser.add_argument("--error", type=float, default=1.5, help="the test error in percent")
+    parser.add_argument(
+        "--strategies",
+        default="uniform-naive,uniform-q1,laminating",
+        help="ratios are to the first",
+    )
+    parser.add_argument("--peers", help="other libraries, or none; all installed by default")
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of a run at most")
+    parser.add_argument("--rounds", type=int, default=10_000, help="iterations at most")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each method")
+    parser.add_argument("--jobs", type=int, default=-1, help="threads of every method, -1 for all")
+    for name in ("learner", "budget", "weights"):
+        parser.add_argument(f"--{name}", help="as of boostsample compare")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    try:
+        rules = RaceRules(options.error, options.limit, options.repeats, options.seed)
+        charged = {name: getattr(options, name) for name in ("learner", "budget", "weights")}
+        plan = Plan(
+            strategies=race_variants(options.strategies),
+            marks=(options.rounds,),
+            repeats=1,
+            seed=options.seed,
+            **{name: value for name, value in charged.items() if value is not None},
+        )
+        installed = ",".join(name for name in PEERS if peer_installed(name))
+        peers = options.peers or installed or "none"
+        methods = [strategy_race_method(variant, plan) for variant in plan.variants]
+        methods += map(peer_method, () if peers == "none" else race_variants(peers))
+        threads = n_threads(options.jobs)
+        data = load_dataset(options.data, data_dir=options.data_dir, seed=options.seed)
+        job = make_race_job(data, options.columns, options.seed)
+        job = job._replace(n_jobs=threads, n_rounds=options.rounds)
+        runs = race(job, methods, rules)
+    except BoostSampleError as error:
+        parser.error(str(error))
+    n_train, n_columns = job.X_train.shape
+    sys.stdout.write(
+        f"{job.name}: {n_train:,} training and {job.y_test.size:,} test examples, {job.n_classes} "
+        f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights of "
+        f"the strategies\n\n{to_text(race_table(runs, rules))}\n"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Time to a given test error, beside other libraries."""

@@ -1,0 +1,133 @@
+"""The micro-kernels that bound a search touch every bin, and only these; turns are taken."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from benchmarks.bounds import (
+    N_BINS,
+    read_bound_kernel,
+    store_bound,
+    store_bound_kernel,
+    time_read_bound,
+)
+from benchmarks.problem import BenchProblem, synthetic_problem
+from benchmarks.test_growth import sizes_beyond_caches, sweep_twice
+from benchmarks.timing import growth_slope, median_ratio, time_in_turns
+from boostsample.banks.lazy import LazyBank
+from boostsample.families.columns import Columns
+from boostsample.kernels.array_layout import aligned, row_layout
+from boostsample.rows.sampling_schemes import SCHEMES
+
+
+@pytest.fixture(scope="module")
+def problem() -> BenchProblem:
+    return synthetic_problem(500, 23, 3)
+
+
+def test_synthetic_problems_have_their_sizes_and_labels(problem: BenchProblem) -> None:
+    assert problem.sizes() == {"data": "made data", "examples": 500, "features": 23, "classes": 3}
+    assert (problem.Y > 0).sum() == 500
+    bins = problem.bank.take(np.arange(23), np.arange(500))
+    assert bins.min() >= 1
+    assert [len(np.unique(row)) > 50 for row in bins] == [True] * 23
+    assert problem.relabelled(3) is problem
+    assert problem.relabelled(2).Y.shape == (500, 1)
+    many = problem.relabelled(26)
+    assert many.bank is problem.bank
+    assert ((many.Y > 0).sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("n_labels", [1, 10])
+def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
+    blocks, tail = row_layout(n_labels)
+    row = aligned(8 * (blocks + 1), np.float32)
+    row[: 8 * blocks + tail] = np.arange(1, 8 * blocks + tail + 1)
+    planes = aligned((blocks + 1) * N_BINS * 8, np.float32)
+    store_bound_kernel(blocks, tail)(row, planes, 3 * N_BINS)
+    for k in range(blocks):
+        plane = planes[k * N_BINS * 8 : (k + 1) * N_BINS * 8].reshape(N_BINS, 8)
+        assert (plane == 3 * row[8 * k : 8 * k + 8]).all()
+    rest = planes[blocks * N_BINS * 8 :]
+    bins, nothing = rest[: N_BINS * tail], rest[N_BINS * tail :]
+    assert (bins.reshape(N_BINS, tail) == 3 * row[8 * blocks : 8 * blocks + tail]).all()
+    assert not nothing.any()
+    store_bound(n_labels)(8)
+
+
+@pytest.mark.parametrize("n_examples", [4, 60])  # fewer and more than a feature has cache lines
+@pytest.mark.parametrize("n_features", [1, 4, 7])
+def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples: int) -> None:
+    bins = problem.bank.take(np.arange(23), problem.rows)
+    features = np.random.default_rng(0).choice(23, n_features, replace=False)
+    examples = np.linspace(3, 499, n_examples).astype(np.int32)
+    nothing = np.empty(0, np.int32)
+    total = bins[features][:, examples].sum(dtype=int)
+    assert read_bound_kernel(bins, features, 0, examples, 4) == total
+    assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
+
+
+def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
+    bank = LazyBank([Columns(range(6), n_columns=6)], X)
+    rows: NDArray[np.int64] = np.arange(50)
+    weights = synthetic_problem(50, 6, 3)._replace(bank=bank).weights()
+    drawn = weights.draw(20, SCHEMES["iid"], np.random.default_rng(0))
+    assert time_read_bound(bank.reader(rows), np.array([0, 5]), drawn, drawn.examples.size) > 0
+
+
+def test_units_follow_blocks_of_the_work_and_have_its_arguments() -> None:
+    """Stands in for the fixture of pytest-benchmark."""
+    done: list[str] = []
+    numbers = iter("123456789")
+
+    def pedantic(work: Any, setup: Any, teardown: Any, rounds: int) -> None:
+        for _ in range(rounds):
+            args, named = setup()
+            work(*args, **named)
+            teardown(*args, **named)
+
+    def unit(number: str) -> float:
+        done.append(f"u{number}")
+        return 7.0
+
+    seconds, units = time_in_turns(
+        SimpleNamespace(pedantic=pedantic, disabled=False),
+        lambda number: done.append(f"w{number}"),
+        unit,
+        5,
+        setup=lambda: (next(numbers),),
+        block=2,
+    )
+    assert " ".join(done) == "w1 w2 u1 u2 w3 w4 u3 u4 w5 u5"
+    assert seconds.shape == (5,)
+    assert units.tolist() == [7.0] * 5
+
+
+def test_sizes_take_turns_and_every_second_time_counts() -> None:
+    done: list[str] = []
+
+    def work(name: str) -> float:
+        done.append(name)
+        return float(len(done))
+
+    assert sweep_twice([lambda: work("a"), lambda: work("b")]) == [2.0, 4.0]
+    assert "".join(done) == "aabb"
+
+
+def test_n_grows_until_no_cache_holds_the_weights() -> None:
+    assert sizes_beyond_caches((500, 2_000, 4_000), 40_000) == (500, 2_000, 4_000)
+    assert sizes_beyond_caches((500, 4_000), 100_000) == (500, 4_000, 8_000, 16_000)
+
+
+def test_slopes_and_paired_ratios() -> None:
+    sizes = [10, 30, 100, 1000]
+    assert growth_slope(sizes, [0.5 * n**1.25 for n in sizes]) == pytest.approx(1.25)
+    assert growth_slope([1, 2, 4], [3.0, 3.0, 3.0]) == pytest.approx(0.0)
+    units = np.array([1.0, 1.0, 2.0, 2.0, 40.0, 40.0])  # a machine that slows down
+    assert median_ratio(3.0 * units, units) == pytest.approx(3.0)
