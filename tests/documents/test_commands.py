@@ -20,10 +20,10 @@ def parse(words: list[str]) -> None:
     command: click.Command = cli
     with click.Context(cli, info_name="boostsample", **cli.context_settings) as context:
         while isinstance(command, click.Group) and words and not words[0].startswith("-"):
-            found = command.get_command(context, words[0])
-            if found is None:
+            subcommand = command.get_command(context, words[0])
+            if subcommand is None:
                 raise click.UsageError(f"no command {words[0]}")
-            command, words = found, words[1:]
+            command, words = subcommand, words[1:]
     with click.Context(command, info_name=command.name, **command.context_settings) as context:
         try:
             values, _, _ = command.make_parser(context).parse_args(list(words))
@@ -31,10 +31,10 @@ def parse(words: list[str]) -> None:
             return
         for parameter in command.get_params(context):
             choices = str(parameter.metavar or "").split("|")
-            if len(choices) > 1 and all(re.fullmatch(r"[a-z0-9-]+", one) for one in choices):
-                for one in str(values.get(parameter.name or "") or choices[0]).split(","):
-                    if one.partition(":")[0] not in choices:
-                        raise click.UsageError(f"no {one} of {parameter.metavar}")
+            if len(choices) > 1 and all(re.fullmatch(r"[a-z0-9-]+", choice) for choice in choices):
+                for value in str(values.get(parameter.name or "") or choices[0]).split(","):
+                    if value.partition(":")[0] not in choices:
+                        raise click.UsageError(f"no {value} of {parameter.metavar}")
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
@@ -42,7 +42,7 @@ def test_commands_can_be_read(page: Path) -> None:
     for words in commands(page):
         if words[:1] == ["boostsample"]:
             parse(words[1:])
-        elif words[:2] == ["python", "-m"] and words[2].startswith("tests."):
+        elif words[:2] == ["python", "-m"] and words[2].startswith(("tests.", "benchmarks.")):
             assert importlib.util.find_spec(words[2]), words
 
 
