@@ -13,7 +13,7 @@ from boostsample.experiments.commands.shared.layout_options import LAYOUT, layou
 from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
-    from boostsample.experiments.calibration.calibration import Calibration
+    from boostsample.experiments.calibration.edge_study import EdgeStudy
 
 
 @click.command(context_settings={"show_default": True})
@@ -89,9 +89,7 @@ def calibrate(
     with ExitStack() as stack:
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)
-        from boostsample.experiments.calibration import calibration
-        from boostsample.experiments.calibration.calibration_figure import calibration_figure
-        from boostsample.experiments.calibration.calibration_tables import write_calibration_rows
+        from boostsample.experiments.calibration import edge_study, study_tables
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks
         from boostsample.experiments.plan.variants import Variant, parse_names
@@ -108,48 +106,48 @@ def calibrate(
             **{name: settings[name] for name in ("learner", "budget", "weights", "seed")},
         )
         measuring = {name: settings[name] for name in ("repeats", "scheme")}
-        calibration.check_request(plan, **measuring)
+        edge_study.check_request(plan, **measuring)
         picture = None if plot is None else check_picture(plot, overwrite=overwrite)
         rows = None
         if csv is not None:
             rows = check_writable_file(csv, ".csv", "rows", overwrite=overwrite)
         data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=plan.seed)
-        found = calibration.calibrate(data, plan, **measuring, progress=display)
+        study = edge_study.calibrate(data, plan, **measuring, progress=display)
         display.close()
-        _print_calibration(found)
+        _print_study(study)
         if rows is not None:
-            write_calibration_rows(found, rows)
+            study_tables.write_calibration_rows(study, rows)
             print_line(f"rows: {rows}")
         if picture is not None:
-            save_picture(calibration_figure(found), picture)
+            save_picture(study_tables.calibration_figure(study), picture)
             print_line(f"plot: {picture}")
 
 
-def _print_calibration(found: Calibration) -> None:
-    from boostsample.experiments.calibration import calibration_tables
+def _print_study(study: EdgeStudy) -> None:
+    from boostsample.experiments.calibration import study_tables
 
-    prepared = found.prepared
+    prepared = study.prepared
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
     print_line(
-        f"{prepared.data.name}: {found.n_examples:,} training examples, {prepared.n_features:,} "
-        f"features ({families}), {prepared.plan.weights} initial weights; {found.repeats:,} "
-        f"searches a point, examples drawn {found.scheme}\n"
+        f"{prepared.data.name}: {study.n_examples:,} training examples, {prepared.n_features:,} "
+        f"features ({families}), {prepared.plan.weights} initial weights; {study.repeats:,} "
+        f"searches a point, examples drawn {study.scheme}\n"
     )
     if prepared.plan.learner != "stump":
         print_line(
             f"learner {prepared.learner_in_use}: measured are the first searches of the rounds, "
             "those of the first terms or roots\n"
         )
-    for choice in found.choices:
-        print_table(calibration_tables.calibration_points_table(found, choice["round"]))
-        print_table(calibration_tables.calibration_budget_table(found, choice["round"]))
-    print_table(calibration_tables.calibration_noise_table(found))
-    print_table(calibration_tables.calibration_choices_table(found))
-    mean, error = found.mean_share
+    for choice in study.choices:
+        print_table(study_tables.calibration_pairs_table(study, choice["round"]))
+        print_table(study_tables.calibration_budget_table(study, choice["round"]))
+    print_table(study_tables.calibration_noise_table(study))
+    print_table(study_tables.calibration_choices_table(study))
+    mean, error = study.mean_share
     print_line(
         f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"
     )
-    for note in found.notes:
+    for note in study.notes:
         print_line(f"note: {note}\n")
 
 

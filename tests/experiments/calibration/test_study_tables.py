@@ -14,16 +14,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.calibration import calibration as calibration_module
-from boostsample.experiments.calibration.calibration import Calibration, calibrate
-from boostsample.experiments.calibration.calibration_figure import calibration_figure
-from boostsample.experiments.calibration.calibration_tables import (
-    calibration_budget_table,
-    calibration_choices_table,
-    calibration_noise_table,
-    calibration_points_table,
-    write_calibration_rows,
-)
+from boostsample.experiments.calibration import edge_study
+from boostsample.experiments.calibration.edge_study import EdgeStudy, calibrate
 from boostsample.experiments.calibration.figure_2 import (
     FIGURE_2_COSTS,
     FIGURE_2_VARIANCES,
@@ -31,7 +23,14 @@ from boostsample.experiments.calibration.figure_2 import (
     figure_2_optimum,
     figure_2_table,
 )
-from boostsample.experiments.calibration.points import POINT_COLUMNS
+from boostsample.experiments.calibration.study_tables import (
+    calibration_budget_table,
+    calibration_choices_table,
+    calibration_figure,
+    calibration_noise_table,
+    calibration_pairs_table,
+    write_calibration_rows,
+)
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
@@ -51,13 +50,13 @@ MAXIMA = {2: 0.56419, 5: 1.16296, 10: 1.53875, 100: 2.50759}
 
 
 @pytest.fixture(scope="module")
-def found() -> Calibration:
+def study() -> EdgeStudy:
     plan = Plan(strategies=(Variant("mas-naive"),), marks=(3, 8, 20), repeats=1, budget="3N")
     return calibrate(load_dataset("diagonal(d=12,n=200)"), plan, repeats=20)
 
 
 @pytest.fixture(scope="module")
-def unmodelled() -> Calibration:
+def unmodelled() -> EdgeStudy:
     plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1, budget="2N")
     return calibrate(load_dataset("diagonal(d=1,J=1,n=40)"), plan, repeats=2)
 
@@ -69,8 +68,8 @@ def column(table: Table, name: str) -> list[str]:
 # -------------------------------------------------------------------------------------- tables
 
 
-def test_the_points_table_has_every_point_in_its_place(found: Calibration) -> None:
-    table = calibration_points_table(found, 8)
+def test_the_points_table_has_every_point_in_its_place(study: EdgeStudy) -> None:
+    table = calibration_pairs_table(study, 8)
     shown = {
         (row[0], t): entry
         for row in table.rows
@@ -79,14 +78,14 @@ def test_the_points_table_has_every_point_in_its_place(found: Calibration) -> No
     }
     assert shown == {
         (f"{row['n_features']:,}", f"{row['n_examples']:,}"): f"{row['edge']:.4f}"
-        for row in found.rows
+        for row in study.rows
         if row["round"] == 8 and row["kind"] == "grid"
     }
 
 
-def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
-    for choice in found.choices:
-        table = calibration_budget_table(found, choice["round"])
+def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:
+    for choice in study.choices:
+        table = calibration_budget_table(study, choice["round"])
         assert column(table, "").count("chosen") == 1
         assert column(table, "").count("best") == 1
         at = {name: row for row in table.rows if (name := row[-1])}
@@ -95,14 +94,14 @@ def test_the_budget_table_marks_choice_and_best(found: Calibration) -> None:
         assert at["best"][:2] == (f"{choice['best_features']:,}", f"{choice['best_examples']:,}")
         for q, t, edge, _, predicted, off, mark in table.rows:
             if mark != "best":
-                assert int(t) == min(found.n_examples, found.budget // int(q))
+                assert int(t) == min(study.n_examples, study.budget // int(q))
             measured = float(edge.split()[0])
             assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
 
 
-def test_a_best_point_that_saves_looks_is_shown(found: Calibration) -> None:
-    choice = {**found.choices[0], "best_features": 1, "best_examples": 75}
-    changed = Calibration(**{**vars(found), "choices": [choice]})
+def test_a_best_point_that_saves_looks_is_shown(study: EdgeStudy) -> None:
+    choice = {**study.choices[0], "best_features": 1, "best_examples": 75}
+    changed = EdgeStudy(**{**vars(study), "choices": [choice]})
     (row,) = (row for row in calibration_budget_table(changed, 3).rows if row[-1] == "best")
     assert row[:2] == ("1", "75")
     figure = calibration_figure(changed)
@@ -110,17 +109,17 @@ def test_a_best_point_that_saves_looks_is_shown(found: Calibration) -> None:
     assert np.asarray(ring.get_xdata()).tolist() == [1]
 
 
-def test_the_summary_has_a_row_a_round(found: Calibration) -> None:
-    table = calibration_choices_table(found)
+def test_the_summary_has_a_row_a_round(study: EdgeStudy) -> None:
+    table = calibration_choices_table(study)
     assert column(table, "round") == ["3", "8", "20"]
-    for choice, row in zip(found.choices, table.rows, strict=True):
+    for choice, row in zip(study.choices, table.rows, strict=True):
         assert row[table.header.index("predicted")] == f"{choice['edge_predicted']:.4f}"
         assert row[table.header.index("G")] == f"{choice['edge']:.4f}"
         assert row[table.header.index("H")] == f"{choice['edge_estimated']:.4f}"
         assert row[table.header.index("share in %")].startswith(f"{100 * choice['share']:.1f} (")
 
 
-def test_without_a_model_no_prediction_is_shown(unmodelled: Calibration) -> None:
+def test_without_a_model_no_prediction_is_shown(unmodelled: EdgeStudy) -> None:
     assert calibration_budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
     assert column(calibration_choices_table(unmodelled), "predicted") == ["n/a"]
     assert calibration_noise_table(unmodelled) is None  # one feature, on all examples
@@ -128,23 +127,23 @@ def test_without_a_model_no_prediction_is_shown(unmodelled: Calibration) -> None
     assert "predicted" not in labels
 
 
-def test_the_noise_table(found: Calibration) -> None:
-    table = calibration_noise_table(found)
+def test_the_noise_table(study: EdgeStudy) -> None:
+    table = calibration_noise_table(study)
     assert table is not None
-    for choice, row in zip(found.choices, table.rows, strict=True):
-        assert int(row[1]) == choice["noise_examples"] < found.n_examples
+    for choice, row in zip(study.choices, table.rows, strict=True):
+        assert int(row[1]) == choice["noise_examples"] < study.n_examples
         assert float(row[3]) == pytest.approx(choice["noise_variance"], abs=0.006)
         assert 0 < choice["noise_variance"] < 2
 
 
-def test_rows_are_written_as_they_are(found: Calibration, tmp_path: Path) -> None:
+def test_rows_are_written_as_they_are(study: EdgeStudy, tmp_path: Path) -> None:
     path = check_writable_file(tmp_path / "rows.csv", ".csv", "rows")
     assert list(tmp_path.iterdir()) == []
-    write_calibration_rows(found, path)
+    write_calibration_rows(study, path)
     with path.open(newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert tuple(rows[0]) == POINT_COLUMNS
-    assert [float(row["edge"]) for row in rows] == [row["edge"] for row in found.rows]
+    assert tuple(rows[0]) == tuple(study.rows[0])
+    assert [float(row["edge"]) for row in rows] == [row["edge"] for row in study.rows]
     with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' exists"):
         check_writable_file(path, ".csv", "rows")
 
@@ -169,25 +168,25 @@ def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # ------------------------------------------------------------------------------------ pictures
 
 
-def test_panels_show_what_was_measured(found: Calibration) -> None:
-    figure = calibration_figure(found)
+def test_panels_show_what_was_measured(study: EdgeStudy) -> None:
+    figure = calibration_figure(study)
     figure.draw_without_rendering()
     panels = [axes for axes in figure.axes if axes.get_visible()]
     assert [axes.get_title() for axes in panels] == ["round 3", "round 8", "round 20"]
-    for axes, choice in zip(panels, found.choices, strict=True):
+    for axes, choice in zip(panels, study.choices, strict=True):
         lines = {str(line.get_label()): line for line in axes.lines}
         rows = {
             row["n_features"]: row["edge"]
-            for row in found.rows
+            for row in study.rows
             if (row["round"], row["kind"]) == (choice["round"], "grid")
-            and row["n_examples"] == min(found.n_examples, found.budget // row["n_features"])
+            and row["n_examples"] == min(study.n_examples, study.budget // row["n_features"])
         }
         np.testing.assert_array_equal(lines["measured"].get_xdata(), sorted(rows))
         np.testing.assert_array_equal(
             lines["measured"].get_ydata(), [rows[q] for q in sorted(rows)]
         )
         curve = expected_edge_curve(
-            found.models[choice["round"]], 12, found.n_examples, found.budget
+            study.models[choice["round"]], 12, study.n_examples, study.budget
         )
         np.testing.assert_array_equal(lines["predicted"].get_ydata(), curve.edges)
         (bar,) = axes.containers
@@ -268,7 +267,7 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> No
 def test_figure_2_runs_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calibration_module, "calibrate", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(edge_study, "calibrate", lambda *_, **__: pytest.fail("it ran"))
     assert main(["calibrate", "--figure2", "f.svg"]) == 0
     assert "plot: f.svg" in capsys.readouterr().out
     text = "".join(ET.fromstring(Path("f.svg").read_bytes()).itertext())

@@ -12,17 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, StrategyError
-from boostsample.experiments.calibration.calibration import (
-    Calibration,
+from boostsample.experiments.calibration.edge_study import (
+    EdgeMeasurer,
+    EdgeStudy,
     calibrate,
-)
-from boostsample.experiments.calibration.points import (
-    CHOICE_COLUMNS,
-    POINT_COLUMNS,
-    PointMeasurer,
-    candidate_points,
-    point_model,
-    predict_point,
+    candidate_pairs,
+    edge_model,
+    predict_edge,
 )
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
@@ -39,6 +35,11 @@ from boostsample.strategy import Stump
 from tests import naive
 from tests.problems import Do, bank_of, noisy_labels, table
 
+COLUMNS = (
+    *("data", "strategy", "settings", "round", "kind", "n_features", "n_examples"),
+    *("edge", "edge_error", "edge_estimated", "edge_predicted", "repeats"),
+)
+
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
@@ -49,12 +50,12 @@ def data() -> Dataset:
 
 
 def plan_of(strategy: str, *marks: int, **settings: Any) -> Plan:
-    given: dict[str, Any] = {"budget": "4N", "repeats": 1, **settings}
-    return Plan(strategies=(Variant.parse(strategy),), marks=marks, **given)
+    settings = {"budget": "4N", "repeats": 1, **settings}
+    return Plan(strategies=(Variant.parse(strategy),), marks=marks, **settings)
 
 
 @pytest.fixture(scope="module")
-def found(data: Dataset) -> Calibration:
+def study(data: Dataset) -> EdgeStudy:
     return calibrate(data, plan_of("mas-naive", 3, 12), repeats=40)
 
 
@@ -105,7 +106,7 @@ def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
     for _ in range(2):
         (term,) = booster.next_round().terms
         twin.finish(term.feature, term.value)
-    measurer = PointMeasurer(bank, rows, Y, init)
+    measurer = EdgeMeasurer(bank, rows, Y, init)
     measurer.restore(booster.state())
     columns = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
     rng = np.random.default_rng(8)
@@ -127,12 +128,12 @@ def test_noise_is_what_tells_features_apart() -> None:
     agrees = np.array([rng.permutation(1000) < 800 for _ in range(80)]).reshape(40, 2000)
     X = (np.where(agrees, y, -y) > 0).T.astype(np.float32)  # G = 0.6, independent given the label
     Y = y[:, None].astype(np.int8)
-    measurer = PointMeasurer(bank_of(X), np.arange(2000), Y, "uniform")
-    found = [measurer.noise(40, 250, "iid", rng) for _ in range(60)]
-    bias, variance = np.mean(found, axis=0)
+    measurer = EdgeMeasurer(bank_of(X), np.arange(2000), Y, "uniform")
+    noise = [measurer.noise(40, 250, "iid", rng) for _ in range(60)]
+    bias, variance = np.mean(noise, axis=0)
     assert variance == pytest.approx(1 - 0.6**2, rel=0.05)
     assert abs(bias) < 0.005
-    copies = PointMeasurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
+    copies = EdgeMeasurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
     bias, variance = copies.noise(12, 250, "iid", rng)
     assert abs(bias) > 1e-4
     assert variance < 1e-12
@@ -141,7 +142,7 @@ def test_noise_is_what_tells_features_apart() -> None:
 def test_true_edges_are_the_loop_s() -> None:
     bank, Y = bank_of(table()), noisy_labels()
     booster = Booster(bank, None, Y, make_strategy("laminating"), rng=0)
-    measurer = PointMeasurer(bank, np.arange(80), Y, "balanced")
+    measurer = EdgeMeasurer(bank, np.arange(80), Y, "balanced")
     for _ in range(4):
         measurer.restore(booster.state())
         done = booster.next_round()
@@ -156,7 +157,7 @@ def test_true_edges_are_the_loop_s() -> None:
 @pytest.mark.parametrize("n_examples", [1, 10, 999, 10**7])
 @pytest.mark.parametrize("budget", [1, 7, 5_000, 10**8, 10**12])
 def test_the_grid_is_within_the_budget(n_features: int, n_examples: int, budget: int) -> None:
-    columns = candidate_points(n_features, n_examples, budget)
+    columns = candidate_pairs(n_features, n_examples, budget)
     sizes = sorted({q for column in columns.values() for q in column})
     assert 1 <= len(sizes) <= 16
     assert sizes[0] == 1
@@ -178,36 +179,36 @@ def test_the_grid_is_within_the_budget(n_features: int, n_examples: int, budget:
 # ---------------------------------------------------------------------------------- the whole
 
 
-def choice_of(calibration: Calibration, mark: int) -> dict[str, Any]:
-    (choice,) = (one for one in calibration.choices if one["round"] == mark)
+def choice_of(calibration: EdgeStudy, mark: int) -> dict[str, Any]:
+    (choice,) = (choice for choice in calibration.choices if choice["round"] == mark)
     return choice
 
 
-def test_rows_are_flat_and_complete(found: Calibration, data: Dataset) -> None:
-    assert {tuple(row) for row in found.rows} == {POINT_COLUMNS}
-    assert {tuple(choice) for choice in found.choices} == {CHOICE_COLUMNS}
-    assert [choice["round"] for choice in found.choices] == [3, 12]
-    columns = candidate_points(24, 200, 800)
+def test_rows_are_flat_and_complete(study: EdgeStudy, data: Dataset) -> None:
+    assert {tuple(row) for row in study.rows} == {COLUMNS}
+    assert len({tuple(choice) for choice in study.choices}) == 1
+    assert [choice["round"] for choice in study.choices] == [3, 12]
+    columns = candidate_pairs(24, 200, 800)
     for mark in (3, 12):
-        rows = [row for row in found.rows if row["round"] == mark]
+        rows = [row for row in study.rows if row["round"] == mark]
         places = [(row["n_features"], row["n_examples"]) for row in rows if row["kind"] == "grid"]
         assert places == [(q, t) for t, sizes in columns.items() for q in sizes]
         assert [row["kind"] for row in rows[len(places) :]] == ["strategy"]
         best = max(rows[:-1], key=lambda row: row["edge"])
-        choice = choice_of(found, mark)
+        choice = choice_of(study, mark)
         assert (choice["best_features"], choice["best_examples"]) == (
             best["n_features"],
             best["n_examples"],
         )
         assert choice["best_edge"] == pytest.approx(best["edge"], abs=5 * best["edge_error"])
         assert choice["share"] == rows[-1]["edge"] / choice["best_edge"]
-    shares = [(choice["share"], choice["share_error"]) for choice in found.choices]
-    mean, error = found.mean_share
+    shares = [(choice["share"], choice["share_error"]) for choice in study.choices]
+    mean, error = study.mean_share
     assert mean == pytest.approx((shares[0][0] + shares[1][0]) / 2)
     assert error == pytest.approx(math.sqrt(shares[0][1] ** 2 + shares[1][1] ** 2) / 2)
-    assert found.notes == ()
-    assert found.n_examples == 200
-    assert found.budget == 800
+    assert study.notes == ()
+    assert study.n_examples == 200
+    assert study.budget == 800
 
 
 @pytest.mark.parametrize("strategy", ["mas-naive", "mas-q1", "laminating"])
@@ -218,20 +219,20 @@ def test_the_run_is_that_of_compare(data: Dataset, strategy: str) -> None:
     for mark in (2, 9):
         row, choice = history[mark - 1], choice_of(calibration, mark)
         assert row["round"] == mark
-        for mine, theirs in [
+        for name, history_name in [
             ("edge", "edge"),
             ("edge_estimated", "edge_estimated"),
             ("edge_predicted", "expected_edge"),
             ("n_features", "n_features" if strategy == "laminating" else "planned_features"),
             ("n_examples", "n_examples" if strategy == "laminating" else "planned_examples"),
         ]:
-            assert choice[mine] == row.get(theirs)
+            assert choice[name] == row.get(history_name)
 
 
-def test_more_rounds_and_repeats_change_nothing(found: Calibration, data: Dataset) -> None:
+def test_more_rounds_and_repeats_change_nothing(study: EdgeStudy, data: Dataset) -> None:
     alone = calibrate(data, plan_of("mas-naive", 12), repeats=40)
-    assert alone.choices == found.choices[1:]
-    assert alone.rows == [row for row in found.rows if row["round"] == 12]
+    assert alone.choices == study.choices[1:]
+    assert alone.rows == [row for row in study.rows if row["round"] == 12]
     longer = calibrate(data, plan_of("mas-naive", 12), repeats=60)
     assert longer.choices[0]["edge"] == alone.choices[0]["edge"]
     assert longer.rows[0]["edge"] != alone.rows[0]["edge"]
@@ -241,31 +242,31 @@ def test_every_measurement_has_random_numbers_of_its_own(
     data: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[int] = []
-    measure, noise = PointMeasurer.measure, PointMeasurer.noise
+    measure, noise = EdgeMeasurer.measure, EdgeMeasurer.noise
 
-    def measured(self: PointMeasurer, *args: Any) -> Any:
+    def measured(self: EdgeMeasurer, *args: Any) -> Any:
         seen.append(args[-1].bit_generator.state["state"]["state"])
         return measure(self, *args)
 
-    def noted(self: PointMeasurer, *args: Any) -> Any:
+    def noted(self: EdgeMeasurer, *args: Any) -> Any:
         seen.append(args[-1].bit_generator.state["state"]["state"])
         return noise(self, *args)
 
-    monkeypatch.setattr(PointMeasurer, "measure", measured)
-    monkeypatch.setattr(PointMeasurer, "noise", noted)
+    monkeypatch.setattr(EdgeMeasurer, "measure", measured)
+    monkeypatch.setattr(EdgeMeasurer, "noise", noted)
     calibrate(data, plan_of("mas-naive", 2, 3), repeats=2)
     assert len(set(seen)) == len(seen) == 2 * (2 + 2 + 10)
 
 
-def test_predictions_are_the_planner_s(found: Calibration) -> None:
-    for mark, model in found.models.items():
-        for row in (row for row in found.rows if row["round"] == mark and row["kind"] == "grid"):
+def test_predictions_are_the_planner_s(study: EdgeStudy) -> None:
+    for mark, model in study.models.items():
+        for row in (row for row in study.rows if row["round"] == mark and row["kind"] == "grid"):
             t = math.inf if row["n_examples"] >= 200 else row["n_examples"]
             assert row["edge_predicted"] == expected_edge(model, row["n_features"], t)
-        choice = choice_of(found, mark)
-        again = predict_point(model, choice["n_features"], choice["n_examples"], 200)
+        choice = choice_of(study, mark)
+        again = predict_edge(model, choice["n_features"], choice["n_examples"], 200)
         assert again == pytest.approx(choice["edge_predicted"], rel=1e-6)
-    assert set(found.models) == {3, 12}
+    assert set(study.models) == {3, 12}
 
 
 def test_a_replayed_search_is_worth_its_point(data: Dataset) -> None:
@@ -294,19 +295,19 @@ def test_full_is_its_own_best_point(data: Dataset) -> None:
 
 def test_beliefs_about_families_are_read_too() -> None:
     digits, families = load_dataset("digits"), (Variant("identity"), Variant("haar"))
-    one = calibrate(digits, plan_of("mas-1q", 3, budget="1N", families=families), repeats=2)
-    assert one.choices[0]["families"] in ("identity", "haar")
+    single = calibrate(digits, plan_of("mas-1q", 3, budget="1N", families=families), repeats=2)
+    assert single.choices[0]["families"] in ("identity", "haar")
     several = calibrate(digits, plan_of("mas-q1", 3, budget="1N", families=families), repeats=2)
     names = several.choices[0]["families"].split(", ")
     assert sum(int(name.split()[-1]) for name in names) == several.choices[0]["n_features"]
     assert several.models[3].n_components == 2
     row = {"family_mean_0": 0.1, "family_mean_1": 0.2, "family_deviation_0": 0.01,
            "family_deviation_1": 0.03}  # fmt: skip
-    model = point_model(row, [30, 10])
+    model = edge_model(row, [30, 10])
     assert model is not None
     np.testing.assert_allclose(model.parameters, [[0.75, 0.25], [0.1, 0.2], [1e-4, 9e-4]])
-    assert point_model({"mean_0": 1.0}, [3]) is None
-    assert isinstance(point_model({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
+    assert edge_model({"mean_0": 1.0}, [3]) is None
+    assert isinstance(edge_model({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
 
 
 FOREIGN: Mapping[str, dict[str, Any]] = {
@@ -328,11 +329,11 @@ def test_notes_of_the_same_names_may_mean_something_else(
         return step.search([1, 4, 2], step.draw(50)).best()
 
     monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(choose))
-    found = calibrate(data, plan_of("mine", 2), repeats=2)
-    (choice,) = found.choices
+    study = calibrate(data, plan_of("mine", 2), repeats=2)
+    (choice,) = study.choices
     assert (choice["n_features"], choice["n_examples"]) == (3, 50)
     assert choice["edge_predicted"] is None
-    assert found.models == {}
+    assert study.models == {}
 
 
 def test_a_round_without_a_model_has_no_prediction(data: Dataset) -> None:
@@ -349,9 +350,9 @@ def easy() -> Dataset:
 
 
 def test_a_run_that_ends_early_says_so() -> None:
-    found = calibrate(easy(), plan_of("full", 1, 3, 7, budget=None), repeats=2)
-    assert [choice["round"] for choice in found.choices] == [1]
-    (note,) = found.notes
+    study = calibrate(easy(), plan_of("full", 1, 3, 7, budget=None), repeats=2)
+    assert [choice["round"] for choice in study.choices] == [1]
+    (note,) = study.notes
     assert "full: training ended in round 1" in note
     assert "no round 3, 7 to calibrate" in note
     with pytest.raises(SettingError, match=r"no round 2 to calibrate; name earlier rounds"):
