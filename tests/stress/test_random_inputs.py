@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,27 +16,23 @@ from tests.stress.fit_invariants import refusal
 from tests.stress.forked import heard, outcomes
 from tests.stress.random_inputs import check_case, random_case
 
-_AT_ONCE = 30
+_AT_ONCE = 15
 
 
-@pytest.mark.parametrize("first", range(0, 150, _AT_ONCE))
+@pytest.mark.parametrize("first", range(0, 60, _AT_ONCE))
 def test_random_inputs_are_fitted_or_refused(
     first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
-    found = Counter(
-        check_case(random_case(number, seed=1)) == "fit"
-        for number in range(first, first + _AT_ONCE)
-    )
-    assert found[True] > _AT_ONCE // 2
-    assert found[False]
+    fits = [check_case(random_case(at, seed=1)) == "fit" for at in range(first, first + _AT_ONCE)]
+    assert _AT_ONCE // 2 < sum(fits) < _AT_ONCE
 
 
 def test_an_input_is_that_of_its_number() -> None:
-    one, other = random_case(3), random_case(3)
-    assert one.words == other.words
-    assert one.words != random_case(4).words
-    assert np.asarray(one.y).tobytes() == np.asarray(other.y).tobytes()
+    case, other = random_case(3), random_case(3)
+    assert case.words == other.words
+    assert case.words != random_case(4).words
+    assert np.asarray(case.y).tobytes() == np.asarray(other.y).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -75,10 +70,10 @@ def _work(number: int) -> str:
 
 
 def test_crashes_hangs_and_errors_are_seen() -> None:
-    found = list(outcomes(_work, range(6), seconds=2.0, gigabytes=8))
-    assert [one.kind for one in found] == ["ok", "crash", "hang", "fault", "fault", "ok"]
-    assert "KeyError: 'three'" in found[3].text
-    assert "MemoryError" in found[4].text
+    seen = list(outcomes(_work, range(6), seconds=2.0, gigabytes=8))
+    assert [outcome.kind for outcome in seen] == ["ok", "crash", "hang", "fault", "fault", "ok"]
+    assert "KeyError: 'three'" in seen[3].text
+    assert "MemoryError" in seen[4].text
 
 
 class _Stopped:
