@@ -11,7 +11,7 @@ from tests.paths import ROOT
 
 SOURCES = sorted(
     path
-    for folder in ("boostsample", "strategies", "families", "experiments", "tests")
+    for folder in ("boostsample", "strategies", "families", "experiments", "benchmarks", "tests")
     for path in (ROOT / folder).rglob("*.py")
     if path.resolve().is_relative_to(ROOT / folder)
 )

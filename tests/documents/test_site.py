@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.documents.pages import DOCS, read
-from tests.paths import ROOT
+from tests.paths import ROOT, needs_results
+
+pytestmark = needs_results  # the pages show its pictures
 
 
 @pytest.fixture(scope="module")

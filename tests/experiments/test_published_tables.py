@@ -7,9 +7,9 @@ import re
 import pytest
 
 from tests.experiments import classifier_table, default_choice
-from tests.paths import ROOT
+from tests.paths import RESULTS, ROOT, needs_results
 
-RESULTS = ROOT / "docs" / "results"
+pytestmark = needs_results
 
 
 def block(page: str, name: str) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiments import figure3
 from tests.experiments.table1 import costs, mnist, table1
-from tests.paths import ROOT
+from tests.paths import ROOT, needs_results
 
 TABLES: dict[str, Callable[[], Iterator[str]]] = {
     "table 1": table1,
@@ -20,6 +20,7 @@ TABLES: dict[str, Callable[[], Iterator[str]]] = {
 }
 
 
+@needs_results
 @pytest.mark.parametrize("name", TABLES)
 def test_the_tables_of_the_page(name: str) -> None:
     page = (ROOT / "docs" / "BK10.md").read_text("utf-8")

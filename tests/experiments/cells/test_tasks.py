@@ -19,7 +19,7 @@ from boostsample.experiments.results import read_results
 from boostsample.experiments.run.compare import JobShare
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
-from tests.paths import ROOT
+from tests.paths import RESULTS, needs_results
 
 # Stored cells are found by these keys: a change makes all of them unusable.
 GOLDEN = {
@@ -57,9 +57,10 @@ def test_keys_are_those_of_kept_cells() -> None:
         assert keys(load_dataset(name), strategies, repeats=1, **plan) == expected
 
 
+@needs_results
 def test_streams_are_those_of_stored_results() -> None:
     for folder in ("df11-mnist", "df11-cifar10", "df11-mnist-noise"):
-        settings = read_results(ROOT / "docs" / "results" / folder).settings
+        settings = read_results(RESULTS / folder).settings
         (data,) = settings["data_sets"]
         for one in data["strategies"]:
             if "grid" not in one:

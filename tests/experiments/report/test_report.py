@@ -22,7 +22,7 @@ from boostsample.experiments.results.read_folder import read_results
 from boostsample.files.atomic import slug
 from tests.experiments.pages import Page
 from tests.experiments.small_runs import make_incomplete
-from tests.paths import ROOT
+from tests.paths import RESULTS, needs_results
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
@@ -194,8 +194,9 @@ def test_what_was_compared_is_told(page: Page) -> None:
     assert sum(counts) == 3
 
 
+@needs_results
 def test_settings_in_use_are_computed_if_the_folder_has_none() -> None:
-    source = read_fact_source(ROOT / "docs" / "results" / "df11-mnist")
+    source = read_fact_source(RESULTS / "df11-mnist")
     _, strategies, _ = facts_of_comparison([source])
     assert isinstance(strategies, ListingItem)
     used = {row[0]: row[2] for row in strategies.rows}

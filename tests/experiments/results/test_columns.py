@@ -15,7 +15,7 @@ from boostsample.experiments.results.runs import (
 )
 from boostsample.history import markdown_table
 from tests.experiments.small_runs import comparison
-from tests.paths import ROOT
+from tests.paths import ROOT, needs_results
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,7 @@ def test_the_documentation_has_a_line_for_each_column() -> None:
         assert line == f"| `{name}` | {kind.__name__} | {meaning} |"
 
 
+@needs_results
 def test_a_table_is_printed_without_the_runner() -> None:
     """Among ours; joblib comes with scikit-learn, whose BaseEstimator strategies extend."""
     code = (

@@ -15,7 +15,9 @@ from tests.experiments.reproduction import (
     paper,
     runs,
 )
-from tests.paths import ROOT
+from tests.paths import ROOT, needs_results
+
+pytestmark = needs_results
 
 
 def test_the_paper_s_tables_are_complete() -> None:

@@ -16,9 +16,9 @@ from boostsample.experiments.tables.score_tables import ScoreTable, result_table
 from tests.experiments import latex
 from tests.experiments.fake_results import curve, results
 from tests.experiments.latex import faults
-from tests.paths import ROOT
+from tests.paths import RESULTS, needs_results
 
-SMALL = str(ROOT / "docs" / "results" / "df11-mnist-noise")
+SMALL = str(RESULTS / "df11-mnist-noise")
 
 
 def made(*names: str, cost: int = 1000) -> Results:
@@ -102,6 +102,7 @@ def test_widths_are_lengths(text: str) -> None:
         parse_width(text)
 
 
+@needs_results
 @pytest.mark.parametrize(("fault", "code"), [("", 0), ("Overfull \\hbox (9pt too wide)", 1)])
 def test_the_check_fails_on_an_overfull_box(
     tmp_path: Path,
@@ -122,6 +123,7 @@ def test_the_check_fails_on_an_overfull_box(
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 10
 
 
+@needs_results
 def test_the_check_says_that_it_needs_a_latex(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
