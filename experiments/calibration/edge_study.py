@@ -278,8 +278,11 @@ class _StudiedRun:
             predictions = {"edge_predicted": predicted, "repeats": self.repeats}
             return shared | place | summary | predictions
 
+        def predicted(q: int, t: int) -> float | None:
+            return None if model is None else predict_edge(model, q, t, n_all)
+
         rows = [
-            entry("grid", q, t, _summary(edges[:, at]), model and predict_edge(model, q, t, n_all))
+            entry("grid", q, t, _summary(edges[:, at]), predicted(q, t))
             for at, (q, t) in enumerate(pairs)
         ]
         place = choice["n_features"], choice["n_examples"]
