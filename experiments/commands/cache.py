@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.commands.shared.group import CommandGroup
+from boostsample.experiments.commands.shared.options import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.layout_options import LAYOUT, layout_options
 from boostsample.experiments.commands.shared.printing import print_line, print_table
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 @options.weights_option
 @options.seed_option
 @options.plot_option
-@layout_options
+@options.layout_options
 @click.option("--csv", metavar="FILE", help="Write a row for each point into a .csv file.")
 @click.option(
     "--figure2",
@@ -153,7 +152,7 @@ def _print_study(study: EdgeStudy) -> None:
 
 def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
-    others = ("figure2", "overwrite", "quiet", *LAYOUT)
+    others = ("figure2", "overwrite", "quiet", *options.LAYOUT)
     names = [name for name in context.params if name not in others]
     given = [
         f"--{name.replace('_', '-')}" for name in names if options.given_options(context, name)

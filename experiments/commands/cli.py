@@ -26,14 +26,11 @@ from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.commands.cache import cache
 from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
-from boostsample.experiments.commands.evaluate import evaluate
-from boostsample.experiments.commands.explain import explain
-from boostsample.experiments.commands.fit import fit
 from boostsample.experiments.commands.listing import list_names
+from boostsample.experiments.commands.models import evaluate, explain, fit, predict
 from boostsample.experiments.commands.plot import plot
-from boostsample.experiments.commands.predict import predict
 from boostsample.experiments.commands.report import report
-from boostsample.experiments.commands.shared.group import CommandGroup
+from boostsample.experiments.commands.shared.options import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
 from boostsample.experiments.commands.table import table
 from boostsample.experiments.commands.validate import validate
@@ -138,7 +135,7 @@ def _foreign_place(error: Exception) -> str:
     from boostsample.registry import foreign_entries
 
     kinds = ("strategy", "family", "learner")
-    foreign = {one.place.partition(":")[0] for kind in kinds for one in foreign_entries(kind)}
+    foreign = {entry.place.partition(":")[0] for kind in kinds for entry in foreign_entries(kind)}
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in reversed(frames):
         module = str(frame.f_globals.get("__name__"))

@@ -11,7 +11,6 @@ import click
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.layout_options import layout_options
 from boostsample.experiments.commands.shared.printing import print_line, print_note, print_table
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ if TYPE_CHECKING:
 )
 @options.plot_option
 @options.overwrite_option
-@layout_options
+@options.layout_options
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context

@@ -1,22 +1,26 @@
-"""The command `boostsample list`: lists names, and draws members of image families."""
+"""The command `boostsample list`: lists and describes names, and draws members of families."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.describing import (
-    DESCRIBED,
-    print_description,
-    print_settings,
-)
-from boostsample.experiments.commands.shared.printing import print_line
+from boostsample.experiments.commands.shared.printing import print_line, print_table
+
+if TYPE_CHECKING:
+    from boostsample.experiments.plan.descriptions import Description
+
+DESCRIBED = {"strategy": "strategies", "family": "families", "learner": "learners"}
+"""What can be described by name, with the list that has the names."""
+
+_WIDTH = 100
 
 
 @click.command("list", context_settings={"show_default": True})
@@ -109,18 +113,18 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
     seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture, overwrite=overwrite)
     families = parse_names(settings["families"]) if settings["families"] else ()
-    wanted = {one.name: one.settings for one in families} or None
+    wanted = {family.name: family.settings for family in families} or None
     if wanted and len(wanted) < len(families):
         raise SettingError(f"--families must differ, got {', '.join(settings['families'])}")
     shape = None if image_shape is None else family_members.parse_member_shape(image_shape)
-    found = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
-    image, low, high = family_members.image_for_members(found, example, shape)
+    data = load_dataset(settings["data"], data_dir=settings["data_dir"], seed=seed)
+    image, low, high = family_members.image_for_members(data, example, shape)
     figure = family_members.members_figure(
         family_members.families_for_members(image.shape, wanted, seed),
         image,
         low=low,
         high=high,
-        title=f"Members of feature families: {found.name}, example {example}",
+        title=f"Members of feature families: {data.name}, example {example}",
         seed=seed,
     )
     save_picture(figure, path)
@@ -129,16 +133,16 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
 def _strategies() -> list[tuple[str, str]]:
     from boostsample.registry import STRATEGIES
 
-    return [*map(_own, STRATEGIES.items()), *_foreign("strategy")]
+    return [*map(_described, STRATEGIES.items()), *_foreign("strategy")]
 
 
 def _learners() -> list[tuple[str, str]]:
     from boostsample.registry import LEARNERS
 
-    return [*map(_own, LEARNERS.items()), *_foreign("learner")]
+    return [*map(_described, LEARNERS.items()), *_foreign("learner")]
 
 
-def _own(entry: tuple[str, str]) -> tuple[str, str]:
+def _described(entry: tuple[str, str]) -> tuple[str, str]:
     """Name and first line of the docstring; parsed, because importing the modules takes seconds."""
     import ast
 
@@ -156,15 +160,15 @@ def _foreign(kind: str) -> list[tuple[str, str]]:
     from boostsample.registry import describe_foreign, foreign_entries
 
     return [
-        (one.name, f"[{one.distribution}] {describe_foreign(kind, one)}")
-        for one in foreign_entries(kind)
+        (entry.name, f"[{entry.distribution}] {describe_foreign(kind, entry)}")
+        for entry in foreign_entries(kind)
     ]
 
 
 def _families() -> list[tuple[str, str]]:
     from boostsample.registry import FAMILIES
 
-    return [*map(_own, FAMILIES.items()), *_foreign("family")]
+    return [*map(_described, FAMILIES.items()), *_foreign("family")]
 
 
 def _data() -> list[tuple[str, str]]:
@@ -186,3 +190,74 @@ def _grids() -> list[tuple[str, str]]:
         (path.stem, str(tomllib.loads(path.read_text("utf-8")).get("title", "")))
         for path in sorted(folder.glob("*.toml"))
     ]
+
+
+def print_description(kind: str | None, name: str | None) -> None:
+    """Print the description of one strategy, family or learner (`kind`)."""
+    from boostsample.experiments.plan.descriptions import describe
+
+    if kind not in DESCRIBED:
+        raise SettingError(
+            f"list {kind} takes no name, got {name!r}; describe one with list strategy NAME or "
+            "list family NAME"
+        )
+    if name is None:
+        raise SettingError(
+            f"list {kind} needs a name; boostsample list {DESCRIBED[kind]} lists them"
+        )
+    print_line("\n".join(_description(describe(kind, name))))
+
+
+def _description(entry: Description) -> Iterator[str]:
+    yield f"{entry.name}: {entry.place}\n"
+    yield f"{entry.text}\n"
+    yield "settings:" if entry.settings else "settings: none"
+    for setting in entry.settings:
+        yield f"  {setting.name} = {setting.default}"
+        about = [": ".join(filter(None, (setting.type, setting.text)))]
+        if setting.tried:
+            about.append(f"--tune tries {_values(setting.tried)}")
+        for text in filter(None, about):
+            yield textwrap.fill(text, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    if entry.papers:
+        yield "\npapers:"
+        yield from (
+            textwrap.fill(paper, _WIDTH, initial_indent="  ", subsequent_indent="    ")
+            for paper in entry.papers
+        )
+
+
+def print_settings(kind: str | None) -> None:
+    """Print the settings of all strategies, families or learners; None prints all of them."""
+    from boostsample.experiments.plan.descriptions import describe
+    from boostsample.experiments.tables.tables import Table
+    from boostsample.registry import registered_names
+
+    if kind not in (None, *DESCRIBED.values()):
+        raise SettingError(
+            f"--settings needs list {', list '.join(DESCRIBED.values())}, got list {kind}"
+        )
+    for thing, plural in DESCRIBED.items():
+        if kind in (None, plural):
+            rows, broken = list[tuple[str, ...]](), []
+            for name in registered_names(thing):
+                try:
+                    description = describe(thing, name)
+                except SettingError as error:  # a fault of another distribution
+                    broken.append(f"broken: {error}")
+                    continue
+                rows += [
+                    (name, setting.name, setting.default, _values(setting.tried) or "-")
+                    for setting in description.settings
+                ]
+            columns = 4 if thing == "strategy" else 3  # nothing else is tuned
+            header = (thing, "setting", "default", "--tune tries")[:columns]
+            shown = tuple(row[:columns] for row in rows)
+            print_table(Table(f"settings of {plural}", header, shown))
+            print_line(
+                "\n".join([*broken, f"boostsample list {thing} NAME describes each setting.\n"])
+            )
+
+
+def _values(tried: Sequence[Any]) -> str:
+    return ", ".join(map(str, tried))

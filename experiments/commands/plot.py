@@ -8,7 +8,6 @@ import click
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.layout_options import layout_options
 from boostsample.experiments.commands.shared.printing import print_line, print_note
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ _PICTURES = {
     metavar="OLD=NEW,...",
     help="Names of strategies in the picture, as in laminating=Ours.",
 )
-@layout_options
+@options.layout_options
 @click.option(
     "-o", "--output", required=True, metavar="FILE", help="The .svg, .png or .pdf file to write."
 )

@@ -122,9 +122,9 @@ class Dataset:
             )
         y = self.y[:n_train]
         if (y == y[0]).all():
-            what = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
+            same = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
             raise self._error(
-                f"the training rows must have at least two classes, got one {what}; add examples "
+                f"the training rows must have at least two classes, got one {same}; add examples "
                 "of another"
             )
         missing_equal = self.X.dtype.kind == "f"

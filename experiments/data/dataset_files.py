@@ -151,8 +151,8 @@ def read_npz(path: Path) -> DataContent:
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise DataError(f"{path} must be an .npz archive, got a single array; use numpy.savez")
         arrays: dict[str, NDArray[Any]] = {key: archive[key] for key in archive.files}
-    for key, one in arrays.items():
-        if not isinstance(one, np.ndarray):  # a member that is no .npy file, as bytes
+    for key, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # a member that is no .npy file, as bytes
             raise DataError(f"{path}: {key!r:.60} must be an array, got a file of another kind")
     named = arrays.pop("columns", None)
     if named is not None and named.dtype.kind != "U":
@@ -169,7 +169,7 @@ def read_npz(path: Path) -> DataContent:
                     f"{path}: {kind}_train and {kind}_test must agree in all but the number of "
                     f"rows, got shapes {train.shape} and {test.shape}"
                 )
-        X, y = (np.concatenate([arrays[f"{one}_train"], arrays[f"{one}_test"]]) for one in "Xy")
+        X, y = (np.concatenate([arrays[f"{kind}_train"], arrays[f"{kind}_test"]]) for kind in "Xy")
         n_train = len(arrays["X_train"])
         if len(arrays["y_train"]) != n_train:
             raise DataError(

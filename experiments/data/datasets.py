@@ -7,8 +7,10 @@
 ((200, 4), ('-1', '1'), 150, 50)
 
 `DATASETS` lists the named sets: scikit-learn's digits, benchmark sets read from their original
-files (`boostsample.experiments.data.originals`, and `unhashed_originals` for those without
-published hashes), the two synthetic tasks of [BK10] sec. 4.1, and a wide table.
+files (`boostsample.experiments.data.originals`), and synthetic tasks with known useful features:
+DIAGONAL and CHESS of [BK10] sec. 4.1, and WIDE. Of the first two, n >= 4 points x are uniform in
+the d-dimensional unit cube; the class depends on the first J features alone, 1 <= J <= d. Labels
+follow from x as stored, in float32. Settings out of range raise SettingError.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
@@ -34,17 +37,83 @@ from boostsample.experiments.data.dataset import (
 )
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
 from boostsample.experiments.data.file_options import check_file_option, split_data_text
-from boostsample.experiments.data.originals import ORIGINAL_READERS, ORIGINALS, locate_original
-from boostsample.experiments.data.synthetic import SYNTHETIC
-from boostsample.experiments.data.unhashed_originals import (
+from boostsample.experiments.data.originals import (
     KDD_POSITIVES,
+    ORIGINAL_READERS,
+    ORIGINALS,
     load_isolet,
     load_kddcup,
+    locate_original,
 )
 from boostsample.hashing import hashed_seed
 
 _FILE_SEED_NAME = "file"
 """`Dataset.seed_name` of every file: the same rows have the same splits under any name."""
+
+
+def make_diagonal(
+    rng: np.random.Generator, d: int = 10, J: int = 4, q: float = 0.1, n: int = 1000
+) -> DataContent:
+    """A diagonal cut through J of d features with a share q of flipped labels, [BK10] DIAGONAL.
+
+    P(Y = 1 | x) = q + (1 - 2q) I{x_1 + ... + x_J > J/2} with q between 0 and 0.5.
+    """
+    if not 0 <= q <= 0.5:
+        raise SettingError(f"q, the share of flipped labels, must be between 0 and 0.5, got {q}")
+    X = _cube(rng, d, J, n)
+    above = X[:, :J].sum(axis=1, dtype=np.float64) > J / 2
+    return _binary(X, above ^ (rng.random(n) < q))
+
+
+def make_chess(
+    rng: np.random.Generator, d: int = 10, J: int = 3, L: int = 3, n: int = 1000
+) -> DataContent:
+    """A chess board with L squares along each of J of d features, [BK10] CHESS.
+
+    y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1; L >= 2.
+    """
+    check_integer("L", L, 2)
+    X = _cube(rng, d, J, n)
+    squares = np.floor(X[:, :J].astype(np.float64) * L)  # in float32, L x could round up to L
+    return _binary(X, squares.sum(axis=1) % 2 == 0)
+
+
+def make_wide(
+    rng: np.random.Generator, d: int = 10_000, J: int = 50, shift: float = 0.5, n: int = 2000
+) -> DataContent:
+    """Two classes and d normal columns; the means of the first J differ by `shift` deviations."""
+    if not 0 <= shift < np.inf:
+        raise SettingError(f"shift, the difference of means, must be at least 0, got {shift}")
+    _check_sizes(d, J, n)
+    y = rng.integers(0, 2, n)
+    X = rng.standard_normal((n, d), dtype=np.float32)
+    X[:, :J] += np.float32(shift) * y[:, None].astype(np.float32)
+    return _binary(X, y == 1)
+
+
+def _check_sizes(d: int, J: int, n: int) -> None:
+    check_integer("d", d, 1)
+    check_integer("n", n, 4)
+    if check_integer("J", J, 1) > d:
+        raise SettingError(f"J, the number of useful features, must be at most d = {d}, got {J}")
+
+
+def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float32]:
+    """Draw n points in the cube."""
+    _check_sizes(d, J, n)
+    return rng.random((n, d), dtype=np.float32)
+
+
+def _binary(X: NDArray[np.float32], positive: NDArray[np.bool_]) -> DataContent:
+    columns = tuple(f"x{j}" for j in range(1, X.shape[1] + 1))
+    return DataContent(X, positive.astype(np.int64), ("-1", "1"), columns, None)
+
+
+SYNTHETIC: dict[str, Callable[..., DataContent]] = {
+    "diagonal": make_diagonal,
+    "chess": make_chess,
+    "wide": make_wide,
+}
 
 
 class NamedDataset(NamedTuple):
@@ -110,7 +179,7 @@ def _synthetic(name: str) -> NamedDataset:
     return NamedDataset(
         (make.__doc__ or "").splitlines()[0].rstrip("."),
         load,
-        {one.name: one.default for one in parameters if one.name != "rng"},
+        {parameter.name: parameter.default for parameter in parameters if parameter.name != "rng"},
     )
 
 
@@ -176,30 +245,30 @@ def load_dataset(
         The data are missing, damaged, or cannot be learned from.
     """
     seed = check_integer("seed", seed, 0)
-    text, given = os.fspath(name_or_path), dict(options)
+    text, chosen = os.fspath(name_or_path), dict(options)
     if isinstance(name_or_path, str):
         text, written = split_data_text(text)
-        for twice in written.keys() & given.keys():
+        for twice in written.keys() & chosen.keys():
             raise SettingError(f"{text}: {twice} must be given once, got it twice")
-        given |= written
-    share = given.pop("validation", None)
+        chosen |= written
+    share = chosen.pop("validation", None)
     share = None if share is None else check_share(share)
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
         base = match[1]
-        settings = _settings(base, match[2] or "", given)
+        settings = _settings(base, match[2] or "", chosen)
         shown = ",".join(f"{key}={value}" for key, value in settings.items())
         content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
         name = f"{base}({shown})" if shown else base
         return _for_validation(Dataset(name, *content), share)
     path = Path(text).expanduser()
-    if "kind" not in given and not is_dataset_file(path) and not path.is_file():
+    if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
         hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
         raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
-    name = given.pop("name", None)
+    name = chosen.pop("name", None)
     name = Path(path.name.removesuffix(".gz")).stem if name is None else name
     name = check_file_option("name", name)
-    data = Dataset(name, *read_dataset_file(path, **given), seed_name=_FILE_SEED_NAME)
+    data = Dataset(name, *read_dataset_file(path, **chosen), seed_name=_FILE_SEED_NAME)
     return _for_validation(data, share)
 
 
@@ -214,22 +283,22 @@ def _for_validation(data: Dataset, share: float | None) -> Dataset:
 def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Merge defaults, settings in a name, and options; a setting may be given once."""
     defaults = DATASETS[base].settings
-    given = dict(options)
+    chosen = dict(options)
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, _, value = (side.strip() for side in part.partition("="))
-        if key in given:
+        if key in chosen:
             raise SettingError(f"{base}: {key} must be given once, got it twice")
-        given[key] = value
-    for key, value in given.items():
+        chosen[key] = value
+    for key, value in chosen.items():
         if key not in defaults:
             known = f"known: {', '.join(defaults)}" if defaults else "it has none"
             raise SettingError(f"unknown setting {key!r} of data set {base}; {known}")
         kind = type(defaults[key])
         try:
-            given[key] = kind(value)
+            chosen[key] = kind(value)
         except (TypeError, ValueError):
-            given[key] = None
-        if given[key] is None or (kind is int and given[key] != float(value)):
-            what = "a whole number" if kind is int else "a number"
-            raise SettingError(f"{base}: {key} must be {what}, got {value!r}")
-    return {**defaults, **given}
+            chosen[key] = None
+        if chosen[key] is None or (kind is int and chosen[key] != float(value)):
+            rule = "a whole number" if kind is int else "a number"
+            raise SettingError(f"{base}: {key} must be {rule}, got {value!r}")
+    return {**defaults, **chosen}

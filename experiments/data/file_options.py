@@ -53,10 +53,10 @@ def check_file_option(name: str, value: Any) -> Any:
     (['ID', 'date'], True)
     """
     if name in ("header", "multilabel"):
-        found = _FLAGS.get(value.lower(), value) if isinstance(value, str) else value
-        if not isinstance(found, bool):
+        flag = _FLAGS.get(value.lower(), value) if isinstance(value, str) else value
+        if not isinstance(flag, bool):
             raise _wrong(name, "true or false", value)
-        return found
+        return flag
     if name == "validation":
         return check_share(value)
     if name in ("drop", "category"):

@@ -16,6 +16,7 @@ from sklearn.base import clone
 from boostsample.checks import budget_looks, check_integer
 from boostsample.classifier.defaults import chooses_rounds
 from boostsample.classifier.inputs.frames import is_number
+from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.file_options import split_data_text
@@ -26,6 +27,7 @@ from boostsample.experiments.data.tables import (
     split_label,
 )
 from boostsample.experiments.fitting.evaluation import Evaluation
+from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
@@ -74,7 +76,7 @@ class TrainingTable:
             f"target {self.target}: {len(classes):,} classes: {shown}",
         ]
         X = self.X
-        for names, what in (
+        for names, shared in (
             (
                 [name for name in X.columns if X[name].nunique(dropna=False) < 2],
                 "the same value in all rows",
@@ -85,7 +87,7 @@ class TrainingTable:
             ),
         ):
             if names:
-                lines.append(f"{what}: {', '.join(names)}; --drop leaves such columns out")
+                lines.append(f"{shared}: {', '.join(names)}; --drop leaves such columns out")
         return [printable(line) for line in lines]
 
 
@@ -134,7 +136,7 @@ def read_rows(
     """
     file, names = _file_of(path), getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
-    texts = [one.name for one in columns if isinstance((*one.categories, None)[0], str)]
+    texts = [column.name for column in columns if isinstance((*column.categories, None)[0], str)]
     if names is None:
         raise DataError(
             "the model was fitted without names of columns, so that a table cannot be matched; "
@@ -194,14 +196,14 @@ def predictions(
             f"--keep must name no column of the predictions, got {taken!r}; rename that column of "
             "the table"
         )
-    found = pandas.DataFrame(of_rows)
+    table = pandas.DataFrame(of_rows)
     if keep:
         frame = read_table(path, category=keep, only=keep)
         check_columns(keep, frame, _file_of(path))
-        found = pandas.concat([frame[list(keep)], found], axis=1)
+        table = pandas.concat([frame[list(keep)], table], axis=1)
     if codes is None:
-        return found, None
-    return found, 100 * float(np.mean(codes != class_codes(predicted, model.classes_)))
+        return table, None
+    return table, 100 * float(np.mean(codes != class_codes(predicted, model.classes_)))
 
 
 def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> Evaluation:
@@ -262,7 +264,7 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
             fitted.fit(table.X.iloc[others], table.y[others])
         parts.append(_evaluation(fitted, "", table.X.iloc[held], codes[held]))
     names = ("truth", "predicted", "chances")
-    joined = (np.concatenate([getattr(one, name) for one in parts]) for name in names)
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
     whole = Evaluation("", parts[0].classes, *joined)
     how = f"{n_fits} fits without them" if n_fits > 1 else "a fit without them"
     rows = f"{whole.truth.size:,} of {codes.size:,} rows"
@@ -299,6 +301,34 @@ def _take_columns(frame: Any, names: Sequence[str], where: Path) -> Any:
             f"{len(missing):,} are missing: {shown}"
         )
     return frame[list(names)]
+
+
+def importance_table(
+    model: BoostSampleClassifier, held: HeldImportances | None, n_columns: int
+) -> Table | None:
+    """The first columns by their importance on held-out rows, or else by their share of training.
+
+    None if the features of the model are not made of columns.
+    """
+    if not hasattr(model, "feature_importances_"):
+        return None
+    names, shares = model._groups("column")[1], model.feature_importances_
+    if held is None:
+        order = np.argsort(-shares, kind="stable")[:n_columns].tolist()
+        title = "columns by their share in training; --data gives their importance on other rows"
+        rows = [(names[at], f"{100 * shares[at]:.1f}") for at in order]
+        return Table(title, ("column", "training %"), tuple(rows))
+    means, spreads = held.rises.mean(axis=1), held.rises.std(axis=1, ddof=1)
+    cells = [
+        (names[at], f"{means[at]:.4f} ({spreads[at]:.4f})", f"{100 * shares[at]:.1f}")
+        for at in held.first(n_columns)
+    ]
+    title = (
+        f"importance of columns on {held.n_rows:,} held-out rows: rise of their log loss, "
+        f"{held.log_loss:.4f}, if the column is shuffled; mean (std) of {held.rises.shape[1]} "
+        "shuffles"
+    )
+    return Table(title, ("column", "held out", "training %"), tuple(cells))
 
 
 def _looks_like_id(name: str, column: Any) -> bool:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from boostsample.bandits import REWARDS
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.data.synthetic import make_chess, make_diagonal
+from boostsample.experiments.data.datasets import make_chess, make_diagonal
 from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.families import Columns
 from boostsample.loop.boost import boost

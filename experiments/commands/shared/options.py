@@ -1,9 +1,15 @@
-"""Options that several commands share."""
+"""Options that several commands share, also those of the layout of pictures; groups of commands."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import click
 from click.core import ParameterSource
+
+from boostsample.errors import SettingError, unknown
 
 data_option = click.option(
     "--data",
@@ -70,3 +76,79 @@ quiet_option = click.option("--quiet", is_flag=True, help="Print results and err
 def given_options(context: click.Context, name: str) -> bool:
     """Whether the user gave a parameter."""
     return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+_FILES = ("output", "plot", "figure2")
+"""Parameters that name the file of a picture."""
+_OPTIONS = (
+    click.option(
+        "--size",
+        metavar="WxH|one-column|two-columns",
+        help="Size in inches, as in 3.3x2.4, or the width alone; one-column is 3.25 inches, "
+        "two-columns 6.75.  [default: fits a screen]",
+    ),
+    click.option(
+        "--font-size", type=float, metavar="POINTS", help="[default: 10, or 8 with --size]"
+    ),
+    click.option("--dpi", type=int, metavar="N", help="Resolution of a .png file.  [default: 150]"),
+    click.option("--title", metavar="TEXT", help="Title of the picture."),
+    click.option(
+        "--without",
+        metavar="title,labels,legend,notes",
+        help="Leave out the title, the titles of axes, the legend or the notes below.",
+    ),
+)
+LAYOUT = ("size", "font_size", "dpi", "title", "without")
+"""Names of the parameters."""
+
+
+def layout_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which then runs under the layout that they describe."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **params: Any) -> Any:
+        layout = {name: value for name in LAYOUT if (value := params.pop(name)) is not None}
+        if not layout:
+            return command(*args, **params)
+        if not any(params.get(name) for name in _FILES):
+            option = next(iter(layout)).replace("_", "-")
+            raise SettingError(f"--{option} is for a picture, but none is drawn; add --plot FILE")
+        from boostsample.experiments.plots.drawing.layout import (
+            Layout,
+            parse_parts,
+            parse_size,
+            using_layout,
+        )
+
+        for name, parse in (("size", parse_size), ("without", parse_parts)):
+            if name in layout:
+                layout[name] = parse(layout[name])
+        with using_layout(Layout(**layout)):
+            return command(*args, **params)
+
+    for option in reversed(_OPTIONS):
+        run = option(run)
+    return run
+
+
+_WHOLE = 1000  # characters of a summary
+
+
+class CommandGroup(click.Group):
+    """Group of commands that lists them if the user names an unknown one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; raise SettingError if it is unknown."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            raise unknown("command", args[0], self.list_commands(ctx))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command; click would cut it to one line."""
+        rows = [
+            (name, command.get_short_help_str(_WHOLE)) for name, command in self.commands.items()
+        ]
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(rows))

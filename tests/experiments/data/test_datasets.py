@@ -13,9 +13,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.data.datasets import DATASETS, dataset_names, load_dataset
+from boostsample.experiments.data.datasets import (
+    DATASETS,
+    dataset_names,
+    load_dataset,
+    make_diagonal,
+)
 from boostsample.experiments.data.originals import ORIGINALS
-from boostsample.experiments.data.synthetic import make_diagonal
 from tests.paths import ROOT
 
 NAN, INF = np.nan, np.inf

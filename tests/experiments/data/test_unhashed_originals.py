@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.errors import DataError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data import unhashed_originals
+from boostsample.experiments.data import originals
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import DATASETS, load_dataset
 
@@ -25,9 +25,9 @@ ROWS = 24
 def small_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Expect small files in the shape of the originals, and keep away from the cache folder."""
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setattr(unhashed_originals, "_ISOLET_FILES", {TRAIN: (102, 4), TEST: (51, 2)})
-    monkeypatch.setattr(unhashed_originals, "_KDD_ROWS", ROWS)
-    monkeypatch.setitem(unhashed_originals.KDD_POSITIVES, "churn", 6)
+    monkeypatch.setattr(originals, "_ISOLET_FILES", {TRAIN: (102, 4), TEST: (51, 2)})
+    monkeypatch.setattr(originals, "_KDD_ROWS", ROWS)
+    monkeypatch.setitem(originals.KDD_POSITIVES, "churn", 6)
 
 
 def isolet_text(letters: list[int], seed: int) -> str:
