@@ -31,10 +31,10 @@ def test_best_arms_equals_a_stable_sort() -> None:
             index = make(m)
             for k in {1, 2, min(5, m), m // 2, m - 1, m} - {0}:
                 if k <= m:
-                    kept = index.copy()
+                    before = index.copy()
                     wanted = np.argsort(-index, kind="stable")[:k]
                     assert best_arms(index, k).tolist() == wanted.tolist()
-                    assert np.array_equal(index, kept)
+                    assert np.array_equal(index, before)
 
 
 def test_first_arm_wins_ties() -> None:

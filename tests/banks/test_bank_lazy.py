@@ -65,11 +65,11 @@ class NaiveSlots:
         self.keys: OrderedDict[int, None] = OrderedDict()
 
     def find(self, keys: list[int]) -> list[bool]:
-        found = [key in self.keys for key in keys]
-        for key, there in zip(keys, found, strict=True):
-            if there:
+        there = [key in self.keys for key in keys]
+        for key, is_there in zip(keys, there, strict=True):
+            if is_there:
                 self.keys.move_to_end(key)
-        return found
+        return there
 
     def claim(self, keys: list[int]) -> None:
         while len(self.keys) + len(keys) > self.most:

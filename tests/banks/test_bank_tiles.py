@@ -78,12 +78,12 @@ def test_views_have_the_same_bins(
         features = rng.integers(0, sum(SIZES), n_features)
         rows = rng.integers(0, N, n_rows)
         expected = plain.bins[features][:, rows]
-        for given in (rows.astype(np.int32), rows, rows[::-1].copy()[::-1]):
-            bins, at, compact = bank.view(features, given)
+        for chosen in (rows.astype(np.int32), rows, rows[::-1].copy()[::-1]):
+            bins, at, compact = bank.view(features, chosen)
             paths.add(compact)
             assert bins.flags.c_contiguous
             assert ((bins[at, :n_rows] if compact else bins[at][:, rows]) == expected).all()
-            assert bank.take(features, given).tobytes() == expected.tobytes()
+            assert bank.take(features, chosen).tobytes() == expected.tobytes()
         assert bank.view(features).compact is False
     assert paths == {True, False}
 
@@ -163,13 +163,13 @@ def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
 def test_classifiers_are_equal_to_the_bit(X: NDArray[np.float32]) -> None:
     """One starts with a copy and goes on without."""
     y = np.where(X[:, 0] > 0, 1, -1)
-    given: dict[str, Any] = {"families": families(), "random_state": 0, "budget": 20_000}
-    given["strategy"] = "laminating"
+    chosen: dict[str, Any] = {"families": families(), "random_state": 0, "budget": 20_000}
+    chosen["strategy"] = "laminating"
     scores = [
-        BoostSampleClassifier(n_rounds=6, bank=bank, **given).fit(X, y).decision_function(X)
+        BoostSampleClassifier(n_rounds=6, bank=bank, **chosen).fit(X, y).decision_function(X)
         for bank in ("memory", "memory:tile_bytes=0")
     ]
-    model = BoostSampleClassifier(n_rounds=3, bank="memory", warm_start=True, **given).fit(X, y)
+    model = BoostSampleClassifier(n_rounds=3, bank="memory", warm_start=True, **chosen).fit(X, y)
     model.set_params(n_rounds=6, bank="disk:tile_bytes=0").fit(X, y)
     scores.append(model.decision_function(X))
     assert np.ptp(scores[0]) > 0
@@ -284,8 +284,8 @@ def test_free_memory_is_that_of_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: int
 ) -> None:
     monkeypatch.undo()
-    given = {"meminfo": "MemTotal: 9000 kB\nMemAvailable:   7000 kB\n", **files}
-    for name, content in given.items():
+    chosen = {"meminfo": "MemTotal: 9000 kB\nMemAvailable:   7000 kB\n", **files}
+    for name, content in chosen.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
     monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)

@@ -15,7 +15,7 @@ from boostsample.families import Columns, column_groups
 from tests.paths import ROOT
 
 
-def found(families: list[Columns]) -> dict[str, tuple[int, ...]]:
+def columns_of(families: list[Columns]) -> dict[str, tuple[int, ...]]:
     return {family.name: family.columns for family in families}
 
 
@@ -35,7 +35,7 @@ def frame() -> Any:
 
 def test_groups() -> None:
     families = column_groups({"x": [0, 2], "all": "0-2"}, n_columns=5, rest="others")
-    assert found(families) == {"x": (0, 2), "all": (0, 1, 2), "others": (3, 4)}
+    assert columns_of(families) == {"x": (0, 2), "all": (0, 1, 2), "others": (3, 4)}
     assert families[2].compute([[0, 1, 2, 3, 4]], [0, 1]).tolist() == [[3, 4]]
 
 
@@ -56,13 +56,13 @@ def test_groups_by_name_without_a_rest() -> None:
 )
 def test_a_table_tells_its_width(table: Any) -> None:
     families = column_groups({"x": slice(1, None)}, table, rest="others")
-    assert found(families) == {"x": (1, 2, 3), "others": (0,)}
+    assert columns_of(families) == {"x": (1, 2, 3), "others": (0,)}
     assert families[0].n_columns == 4
 
 
 def test_a_data_frame_tells_its_names() -> None:
     families = column_groups({"pen": "pen_*", "years": "age"}, frame(), rest="others")
-    assert found(families) == {"pen": (0, 2), "years": (1,), "others": (3, 4, 5)}
+    assert columns_of(families) == {"pen": (0, 2), "years": (1,), "others": (3, 4, 5)}
     assert families[0].feature_name(1) == "pen_y"
     numbered = frame().set_axis(range(6), axis=1)
     assert column_groups({"a": [1]}, numbered)[0].feature_name(0) == "column 1"
@@ -70,7 +70,7 @@ def test_a_data_frame_tells_its_names() -> None:
 
 def test_types_of_a_data_frame() -> None:
     families = column_groups("dtype", frame())
-    assert found(families) == {"float": (0, 2), "integer": (1, 4), "bool": (3, 5)}
+    assert columns_of(families) == {"float": (0, 2), "integer": (1, 4), "bool": (3, 5)}
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "datetime64[ns]"])
@@ -82,13 +82,13 @@ def test_columns_without_numbers_have_no_group(kind: str) -> None:
 
 def test_prefixes() -> None:
     names = ["pixel_0_1", "age", "pixel_1", "x1", "x2", "7", "8", "pixel", "_y"]
-    assert found(column_groups("prefix", column_names=names)) == {
+    assert columns_of(column_groups("prefix", column_names=names)) == {
         "pixel": (0, 2, 7),
         "age": (1,),
         "x": (3, 4),
         "columns": (5, 6, 8),
     }
-    assert found(column_groups("prefix", column_names=["a.b", "a_c"], separator=".")) == {
+    assert columns_of(column_groups("prefix", column_names=["a.b", "a_c"], separator=".")) == {
         "a": (0,),
         "a_c": (1,),
     }

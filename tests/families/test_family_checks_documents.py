@@ -132,8 +132,8 @@ class Lengths(Letters):
         wanted = self.check_features(features)
         if np.ndim(X) != 1:
             raise DataError("family 'series' takes a sequence of series")
-        series = [(*one, 0.0, 0.0, 0.0) for one in X]
-        rows = [[one[j] for j in wanted] for one in series]
+        series = [(*values, 0.0, 0.0, 0.0) for values in X]
+        rows = [[values[j] for j in wanted] for values in series]
         return np.array(rows, np.float32).reshape(len(series), len(wanted))
 
 

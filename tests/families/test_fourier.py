@@ -19,7 +19,7 @@ SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (5, 1), (3,
 
 def members(family: Fourier) -> list[tuple[str, int, int, int]]:
     """Component, cycles down and across, and channel of each feature, read from its name."""
-    found = []
+    waves = []
     for feature in range(family.n_features):
         name = family.feature_name(feature)
         match = re.fullmatch(
@@ -27,8 +27,8 @@ def members(family: Fourier) -> list[tuple[str, int, int, int]]:
         )
         assert match, name
         component, down, way, across, channel = match.groups()
-        found.append((component, int(down) * (-1) ** (way == "up"), int(across), int(channel or 0)))
-    return found
+        waves.append((component, int(down) * (-1) ** (way == "up"), int(across), int(channel or 0)))
+    return waves
 
 
 def own_mirror_image(down: int, across: int, shape: tuple[int, ...]) -> bool:
@@ -123,8 +123,8 @@ def test_a_wave_is_found_by_its_own_features_alone() -> None:
     for down, across in [(0, 2), (3, 0), (2, 3), (-2, 3), (6, 5), (-5, 4)]:
         angle = 2 * np.pi * (down * r / 12 + across * c / 10)
         (values,) = family.compute(np.cos(angle - 0.5)[None], range(family.n_features))
-        found = {members(family)[j][1:3] for j in np.flatnonzero(np.abs(values) > 1e-5)}
-        assert found == {(down, across)}
+        waves = {members(family)[j][1:3] for j in np.flatnonzero(np.abs(values) > 1e-5)}
+        assert waves == {(down, across)}
 
 
 def test_no_two_features_are_the_same_and_none_is_always_zero() -> None:
@@ -218,6 +218,6 @@ def test_only_the_wanted_channels_are_read() -> None:
     images = np.ones((2, 4, 5, 3))
     images[..., [0, 2]] = np.nan
     family = Fourier((4, 5, 3))
-    one = [j for j, (*_, channel) in enumerate(members(family)) if channel == 1]
-    grey = Fourier((4, 5)).compute(images[..., 1], range(len(one)))
-    np.testing.assert_array_equal(family.compute(images, one), grey)
+    middle = [j for j, (*_, channel) in enumerate(members(family)) if channel == 1]
+    grey = Fourier((4, 5)).compute(images[..., 1], range(len(middle)))
+    np.testing.assert_array_equal(family.compute(images, middle), grey)

@@ -177,15 +177,15 @@ def test_one_gaussian_is_equation_17(variance: float) -> None:
 )
 def test_optima_of_figure_2(variance: float, budget: int, best: int) -> None:
     """Among all Q, and on the grid of `best_expected_edge`, which gives away next to nothing."""
-    found = best_expected_edge(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
-    assert found.n_examples == budget // found.n_features
-    assert found.n_features == pytest.approx(best, rel=0.15)
+    plan = best_expected_edge(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
+    assert plan.n_examples == budget // plan.n_features
+    assert plan.n_features == pytest.approx(best, rel=0.15)
 
     def closed(q: int) -> float:
         return gaussian_expected_edge(q, budget / q, variance)
 
     top = closed(best)
-    assert found.edge >= 0.997 * top
+    assert plan.edge >= 0.997 * top
     if COMPILED:
         near = range(max(1, best // 2), 2 * best, max(1, best // 100))
         assert max(closed(q) for q in near) == pytest.approx(top, rel=1e-4)
@@ -231,12 +231,12 @@ def test_q_falls_and_t_rises_as_edges_concentrate() -> None:
 @pytest.mark.parametrize("n_features", [1, 3, 40])
 def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
     n_examples = 100
-    found = best_expected_edge(WIDE, n_features, n_examples, budget)
-    assert 1 <= found.n_features <= n_features
-    assert found.n_features * found.n_examples <= budget
-    assert found.n_examples == min(n_examples, budget // found.n_features)
-    inverse = math.inf if found.n_examples == n_examples else found.n_examples
-    assert found.edge == expected_edge(WIDE, found.n_features, inverse)
+    plan = best_expected_edge(WIDE, n_features, n_examples, budget)
+    assert 1 <= plan.n_features <= n_features
+    assert plan.n_features * plan.n_examples <= budget
+    assert plan.n_examples == min(n_examples, budget // plan.n_features)
+    inverse = math.inf if plan.n_examples == n_examples else plan.n_examples
+    assert plan.edge == expected_edge(WIDE, plan.n_features, inverse)
     shared = allocate([WIDE, NARROW], [n_features, 2], n_examples, budget)
     total = int(shared.counts.sum())
     assert 1 <= total <= budget
@@ -247,23 +247,23 @@ def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
 def test_curve(rng: np.random.Generator) -> None:
     size = 16_451 if COMPILED else 50
     curve = expected_edge_curve(WIDE, size, 60_000, 600_000)
-    found = best_expected_edge(WIDE, size, 60_000, 600_000)
+    plan = best_expected_edge(WIDE, size, 60_000, 600_000)
     assert (np.diff(curve.n_features) > 0).all()
     assert curve.n_features[0] == 1
     assert curve.n_features[-1] == size
     assert 40 <= curve.n_features.size <= 62 or not COMPILED
     at = int(curve.edges.argmax())
-    assert (curve.n_features[at], curve.n_examples[at]) == (found.n_features, found.n_examples)
-    assert curve.edges[at] == found.edge
+    assert (curve.n_features[at], curve.n_examples[at]) == (plan.n_features, plan.n_examples)
+    assert curve.edges[at] == plan.edge
     assert curve.n_examples[curve.n_features == 10] == 60_000
 
 
 def test_the_best_family_wins() -> None:
-    found = best_expected_edge_family([NARROW, WIDE, NARROW], [500, 400, 300], 1000, 10_000)
+    plan = best_expected_edge_family([NARROW, WIDE, NARROW], [500, 400, 300], 1000, 10_000)
     alone = best_expected_edge(WIDE, 400, 1000, 10_000)
-    assert found.family == 1
-    assert (found.n_features, found.n_examples, found.edge) == tuple(alone)
-    assert found.edges[0] == found.edges[2] == best_expected_edge(NARROW, 500, 1000, 10_000).edge
+    assert plan.family == 1
+    assert (plan.n_features, plan.n_examples, plan.edge) == tuple(alone)
+    assert plan.edges[0] == plan.edges[2] == best_expected_edge(NARROW, 500, 1000, 10_000).edge
     assert best_expected_edge_family([WIDE, WIDE], [9, 9], 100, 1000).family == 0
 
 
@@ -278,8 +278,8 @@ def test_a_small_family_is_shared_with_others() -> None:
 
 def test_mixtures_of_different_sizes() -> None:
     three = Mixture([1, 0, 0], [0.02, 0.5, 0.9], [0.02**2, 1, 1])
-    one = expected_edge_families([NARROW, WIDE], [3, 4], 100)
-    assert expected_edge_families([three, WIDE], [3, 4], 100) == pytest.approx(one, abs=1e-12)
+    edge = expected_edge_families([NARROW, WIDE], [3, 4], 100)
+    assert expected_edge_families([three, WIDE], [3, 4], 100) == pytest.approx(edge, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -316,10 +316,10 @@ def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Genera
     one_by_one = [Mixture(*each.parameters) for each in together]
     how = [30, 400, 9], 5_000, 50_000
     for unit_noise in (None, 1.0):
-        mine = best_expected_edge_family(together, *how, unit_noise=unit_noise)
+        best = best_expected_edge_family(together, *how, unit_noise=unit_noise)
         other = best_expected_edge_family(one_by_one, *how, unit_noise=unit_noise)
-        assert mine[:4] == other[:4]
-        np.testing.assert_array_equal(mine.edges, other.edges)
+        assert best[:4] == other[:4]
+        np.testing.assert_array_equal(best.edges, other.edges)
         counts, n_examples, edge = allocate(together, *how, unit_noise=unit_noise)
         want = allocate(one_by_one, *how, unit_noise=unit_noise)
         assert (counts.tolist(), n_examples, edge) == (want[0].tolist(), *want[1:])

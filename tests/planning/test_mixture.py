@@ -76,25 +76,25 @@ def test_deconvolved(rng: np.random.Generator, each: bool) -> None:
     g = true.sample(n, rng)
     noise = rng.uniform(5e-4, 1.5e-3, n) if each else np.full(n, 9e-4)
     h = g + rng.normal(0, np.sqrt(noise))
-    found = fit_mixture(h, 2, noise_variance=noise if each else 9e-4, tolerance=1e-8)
-    assert found.mean == pytest.approx(true.mean, abs=1e-3)
-    assert found.variance == pytest.approx(true.variance, rel=0.15)
+    mixture = fit_mixture(h, 2, noise_variance=noise if each else 9e-4, tolerance=1e-8)
+    assert mixture.mean == pytest.approx(true.mean, abs=1e-3)
+    assert mixture.variance == pytest.approx(true.variance, rel=0.15)
     assert fit_mixture(h, 2).variance == pytest.approx(true.variance + noise.mean(), rel=0.05)
 
 
 @pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
 def test_noise_wider_than_the_edges_leaves_the_floor(rng: np.random.Generator) -> None:
-    found = fit_mixture(rng.normal(0.1, 0.01, 200), noise_variance=0.01)
-    assert found.variance < 1e-4
-    assert found.mean == pytest.approx(0.1, abs=5e-3)
+    mixture = fit_mixture(rng.normal(0.1, 0.01, 200), noise_variance=0.01)
+    assert mixture.variance < 1e-4
+    assert mixture.mean == pytest.approx(0.1, abs=5e-3)
 
 
 @pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
 def test_equal_noises_are_one_noise(rng: np.random.Generator) -> None:
     edges = rng.normal(0.1, 0.05, 200)
-    one = fit_mixture(edges, noise_variance=1e-3)
+    single = fit_mixture(edges, noise_variance=1e-3)
     each = fit_mixture(edges, noise_variance=np.full(200, 1e-3))
-    np.testing.assert_array_equal(one.parameters, each.parameters)
+    np.testing.assert_array_equal(single.parameters, each.parameters)
 
 
 def test_sampling_variance(rng: np.random.Generator) -> None:
@@ -131,13 +131,13 @@ def test_several_are_a_sequence(rng: np.random.Generator, n_components: int) -> 
     together = fit_mixtures([rng.normal(0.05, 0.02, 12) for _ in range(3)], n_components)
     assert isinstance(together, Mixtures)
     each = list(together)
-    assert [one.parameters.tolist() for one in together[1:]] == [
-        one.parameters.tolist() for one in each[1:]
+    assert [mixture.parameters.tolist() for mixture in together[1:]] == [
+        mixture.parameters.tolist() for mixture in each[1:]
     ]
     assert together[-1].log_likelihood == each[2].log_likelihood
     means, variances = together.moments()
-    assert means == [one.mean for one in each]
-    assert variances == [one.variance for one in each]
+    assert means == [mixture.mean for mixture in each]
+    assert variances == [mixture.variance for mixture in each]
     with pytest.raises(ValueError, match="read-only"):
         together[0].parameters[0, 0] = 1
     with pytest.raises(IndexError):

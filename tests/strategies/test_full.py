@@ -39,12 +39,12 @@ def compare(
         bank, None, Y, Full(), n_rounds=rounds, weight_init=init, rng=0, example_weight=s
     )
     for number in range(1, rounds + 1):
-        one = booster.next_round()
-        (term,), (row,) = one.terms, one.rows
+        boosted = booster.next_round()
+        (term,), (row,) = boosted.terms, boosted.rows
         want = oracle.next_round()
-        found = (term.feature, term.value, term.votes.tolist())
+        chosen = (term.feature, term.value, term.votes.tolist())
         told = f"round {number}, {want.lead:.3g} ahead of the next candidate"
-        assert found == (want.feature, want.threshold, want.votes), told
+        assert chosen == (want.feature, want.threshold, want.votes), told
         assert row["edge"] == pytest.approx(want.edge, abs=1e-6), told
         assert row["edge_estimated"] == pytest.approx(want.edge, abs=1e-6), told
         assert term.alpha == pytest.approx(want.alpha, abs=3e-6), told
@@ -127,11 +127,11 @@ def test_the_fast_oracle_is_the_plain_one(n_labels: int, init: str) -> None:
         assert plain.candidates == fast.candidates
         for _ in range(6):
             np.testing.assert_allclose(fast.edges(), plain.edges(), atol=1e-13)
-            one, two = plain.next_round(), fast.next_round()
-            assert (one.feature, one.threshold) == (two.feature, two.threshold)
-            assert two.edge == pytest.approx(one.edge, abs=1e-12)
-            if min(abs(x) for x in two_sums(plain, one)) > 1e-12:
-                assert one.votes == two.votes
+            slow, quick = plain.next_round(), fast.next_round()
+            assert (slow.feature, slow.threshold) == (quick.feature, quick.threshold)
+            assert quick.edge == pytest.approx(slow.edge, abs=1e-12)
+            if min(abs(x) for x in two_sums(plain, slow)) > 1e-12:
+                assert slow.votes == quick.votes
             np.testing.assert_allclose(fast.w, plain.w, rtol=1e-10)
 
 
@@ -164,24 +164,24 @@ def test_ties_in_rational_arithmetic(seed: int) -> None:
         bank_of(X, np.flatnonzero(s)), None, Y, Full(), weight_init=init, rng=0, example_weight=s
     )
     for number in range(3):
-        one = booster.next_round()
-        (term,), (row,) = one.terms, one.rows
+        boosted = booster.next_round()
+        (term,), (row,) = boosted.terms, boosted.rows
         feature, threshold, votes, edge = oracle.best()
         assert row["edge"] == pytest.approx(float(edge), abs=1e-6)
-        found, sums = (term.feature, term.value), oracle.sums(term.feature, term.value)
+        chosen, sums = (term.feature, term.value), oracle.sums(term.feature, term.value)
         if number == 0 or not oracle.is_tied():
-            assert found == (feature, threshold), f"exact edge {edge}"
+            assert chosen == (feature, threshold), f"exact edge {edge}"
         else:
             assert sum(map(abs, sums)) == edge
         clear = [abs(x) > 1e-7 or (number == 0 and init == "uniform") for x in sums]
         exact = [1 if x >= 0 else -1 for x in sums]
-        mine = term.votes.tolist()
-        assert [v for v, c in zip(mine, clear, strict=True) if c] == [
+        votes_of_term = term.votes.tolist()
+        assert [v for v, c in zip(votes_of_term, clear, strict=True) if c] == [
             v for v, c in zip(exact, clear, strict=True) if c
         ]
-        if edge in (0, 1) or mine != exact or len(votes) != n_labels:
+        if edge in (0, 1) or votes_of_term != exact or len(votes) != n_labels:
             return
-        oracle.update(term.feature, term.value, mine, edge)
+        oracle.update(term.feature, term.value, votes_of_term, edge)
 
 
 def test_the_first_of_two_equal_features_wins() -> None:

@@ -39,8 +39,8 @@ def booster(strategy: Strategy, groups: int = 4, n_labels: int = 3, **settings: 
     Y = noisy_labels(N, n_labels)
     X = table(N, F, seed=3)
     X[:, ::3] += 3 * (Y[:, :1] > 0) + (Y[:, -1:] > 0)
-    given: dict[str, Any] = {"n_rounds": 30, "rng": 0, **settings}
-    return Booster(bank_of(X, groups=groups), None, Y, strategy, **given)
+    settings = {"n_rounds": 30, "rng": 0, **settings}
+    return Booster(bank_of(X, groups=groups), None, Y, strategy, **settings)
 
 
 def order_of(edges: list[float]) -> list[int]:
@@ -60,17 +60,17 @@ def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.M
         first = watched.searches[0]
         assert len(set(first.features)) == 30
         budget = 20 * N
-        for one, then in itertools.zip_longest(watched.searches, watched.searches[1:]):
-            budget -= len(one.features) * one.size
-            kept = naive.mabsplit(one.edges, one.size, N, z)
-            left = [one.features[k] for k in order_of(one.edges) if k in kept]
+        for search, then in itertools.zip_longest(watched.searches, watched.searches[1:]):
+            budget -= len(search.features) * search.size
+            survivors = naive.mabsplit(search.edges, search.size, N, z)
+            left = [search.features[k] for k in order_of(search.edges) if k in survivors]
             if then is None:
-                seen.append(one.size)
-                done = len(left) == 1 or one.size == N or budget < 2 * one.size
+                seen.append(search.size)
+                done = len(left) == 1 or search.size == N or budget < 2 * search.size
                 assert done
-                assert row["feature"] == one.features[int(np.argmax(one.edges))]
+                assert row["feature"] == search.features[int(np.argmax(search.edges))]
             else:
-                assert then.size == min(2 * one.size, N)
+                assert then.size == min(2 * search.size, N)
                 assert then.features == left[: budget // then.size]
     assert z == 2.0 or len(set(seen)) > 1
 
@@ -79,9 +79,9 @@ def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.M
 def test_mabsplit_survivors(z: float) -> None:
     edges = np.random.default_rng(1).random(50)
     for n in (10, 100, 399, 400):
-        found = mabsplit_survivors(edges, n, 400, z)
-        assert sorted(found.tolist()) == naive.mabsplit(edges.tolist(), n, 400, z)
-        assert (np.diff(edges[found]) <= 0).all()
+        result = mabsplit_survivors(edges, n, 400, z)
+        assert sorted(result.tolist()) == naive.mabsplit(edges.tolist(), n, 400, z)
+        assert (np.diff(edges[result]) <= 0).all()
     assert mabsplit_survivors(edges, 400, 400, 5.0).tolist() == [int(edges.argmax())]
     assert mabsplit_survivors(np.array([0.3]), 1, 1, 1.0).tolist() == [0]
 
@@ -104,15 +104,15 @@ def test_sparrow_stops_at_the_first_batch_that_passes(monkeypatch: pytest.Monkey
         assert scheme == "iid"
         assert all(b in (2 * a, 2 * a + 1) for a, b in itertools.pairwise(sizes))
         assert 8000 / 2 - 8 < 8 * sizes[-1] <= 8000 / 2
-        one, best, passed = watched.searches[0], -1, False
-        for size, one in zip(sizes, watched.searches, strict=False):
+        search, best, passed = watched.searches[0], -1, False
+        for size, search in zip(sizes, watched.searches, strict=False):
             assert not passed
-            assert one.size == min(size, N)
-            best = int(np.argmax(one.edges))
-            wrong = round((1 - one.edges[best]) / 2 * one.size)
-            passed = naive.sparrow([-1] * wrong + [1] * (one.size - wrong), target, delta)
-        assert passed or one.size == N
-        assert row["feature"] == one.features[best]
+            assert search.size == min(size, N)
+            best = int(np.argmax(search.edges))
+            wrong = round((1 - search.edges[best]) / 2 * search.size)
+            passed = naive.sparrow([-1] * wrong + [1] * (search.size - wrong), target, delta)
+        assert passed or search.size == N
+        assert row["feature"] == search.features[best]
         passes.append(passed)
         target *= 1.0 if passed else 0.5
         assert vars(run.strategy)["target_"] == target
@@ -125,8 +125,8 @@ def test_the_rule_of_sparrow() -> None:
             agreements = [-1] * wrong + [1] * (n - wrong)
             for target in (0.0, 0.1, 0.5):
                 for delta in (1e-6, 0.05, 1.0):
-                    found = sparrow_accepts(1 - 2 * wrong / n, n, target, delta)
-                    assert found == naive.sparrow(agreements, target, delta), (n, wrong, target)
+                    result = sparrow_accepts(1 - 2 * wrong / n, n, target, delta)
+                    assert result == naive.sparrow(agreements, target, delta), (n, wrong, target)
 
 
 def test_mp_boost_draws_and_learns_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,12 +137,12 @@ def test_mp_boost_draws_and_learns_its_probabilities(monkeypatch: pytest.MonkeyP
         watched.clear()
         row = run.next_round().rows[0]
         assert watched.draws == [(100, "distinct")]
-        (one,) = watched.searches
-        assert len(set(one.features)) == 6
-        q = naive.mp_boost(q, one.features, row["feature"], 0.3)
-        found = vars(run.strategy)["probabilities_"]
-        np.testing.assert_allclose(found, q, rtol=1e-9)
-        assert found.sum() == pytest.approx(1.0)
+        (search,) = watched.searches
+        assert len(set(search.features)) == 6
+        q = naive.mp_boost(q, search.features, row["feature"], 0.3)
+        result = vars(run.strategy)["probabilities_"]
+        np.testing.assert_allclose(result, q, rtol=1e-9)
+        assert result.sum() == pytest.approx(1.0)
     assert max(q) > 5 / F
 
 
@@ -152,7 +152,7 @@ def test_mp_boost_draws_by_its_probabilities(monkeypatch: pytest.MonkeyPatch) ->
     run.strategy.probabilities_[:] = np.arange(F) / (F * (F - 1) / 2)
     for _ in range(3000):
         run.next_round()
-    counts = np.bincount([one.features[0] for one in watched.searches], minlength=F)
+    counts = np.bincount([search.features[0] for search in watched.searches], minlength=F)
     expected = 3000 * np.arange(F) / (F * (F - 1) / 2)
     assert (np.abs(counts - expected) <= 4.5 * np.sqrt(expected)).all()
 
@@ -167,9 +167,9 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
         expected = naive.median_elimination(n, 3000, 0.2)
         sizes = [min(N, int(t)) for _, t in expected]
         assert watched.draws == [(size, "iid") for size in sizes]
-        assert [len(one.features) for one in watched.searches] == [q for q, _ in expected]
-        for one, then in itertools.pairwise(watched.searches):
-            left = [one.features[k] for k in order_of(one.edges)]
+        assert [len(search.features) for search in watched.searches] == [q for q, _ in expected]
+        for search, then in itertools.pairwise(watched.searches):
+            left = [search.features[k] for k in order_of(search.edges)]
             assert then.features == left[: len(then.features)]
         last = watched.searches[-1]
         assert row["feature"] == last.features[int(np.argmax(last.edges))]
@@ -179,13 +179,13 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("delta", [0.001, 0.1, 1.0])
 @pytest.mark.parametrize("n", [1, 2, 5, 256, 1000])
 def test_stages_of_median_elimination(n: int, delta: float, budget: int) -> None:
-    found = median_elimination_stages(n, 1000, budget, delta)
+    result = median_elimination_stages(n, 1000, budget, delta)
     expected = naive.median_elimination(n, budget, delta)
     if expected[0][1] < 1:
-        assert not found
+        assert not result
         return
-    assert found == [(q, min(1000, int(t * (1 + 1e-12)))) for q, t in expected]
-    assert sum(q * t for q, t in found) <= budget
+    assert result == [(q, min(1000, int(t * (1 + 1e-12)))) for q, t in expected]
+    assert sum(q * t for q, t in result) <= budget
 
 
 @pytest.mark.parametrize("left_out", ["edge", 0.3, 0.0])
@@ -199,11 +199,11 @@ def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.M
         weight = np.abs(signed).sum(axis=1).astype(np.float64)
         row = run.next_round().rows[0]
         mass = 1 - (edge / 10 if left_out == "edge" else left_out)
-        ((kept, scheme),) = watched.draws
+        ((size, scheme),) = watched.draws
         assert scheme == "heaviest"
-        assert abs(kept - naive.n_heaviest(weight.tolist(), mass)) <= 1  # sums of float32
-        (one,) = watched.searches
-        assert len(set(one.features)) == min(F, 10 * N // kept)
+        assert abs(size - naive.n_heaviest(weight.tolist(), mass)) <= 1  # sums of float32
+        (search,) = watched.searches
+        assert len(set(search.features)) == min(F, 10 * N // size)
         edge = row["edge"]
 
 

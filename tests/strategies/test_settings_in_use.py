@@ -14,11 +14,11 @@ BUDGET = 50_000
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_they_are_all_settings_and_none_is_none(name: str) -> None:
     strategy = make_strategy(name)
-    found = strategy.settings_in_use(POOL, BUDGET, 100)
-    assert set(found) == set(strategy.get_params())
-    assert None not in found.values()
+    in_use = strategy.settings_in_use(POOL, BUDGET, 100)
+    assert set(in_use) == set(strategy.get_params())
+    assert None not in in_use.values()
     for key, value in strategy.get_params().items():
-        assert value in (None, found[key]), key
+        assert value in (None, in_use[key]), key
 
 
 def test_values_that_depend_on_the_data() -> None:
