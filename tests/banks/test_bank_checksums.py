@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +26,7 @@ def changed(X: NDArray[Any], row: int, column: int) -> NDArray[Any]:
     return other
 
 
-def test_memory_and_disk_have_the_same_checksum(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
+def test_memory_and_disk_have_the_same_checksum() -> None:
     X = table(80, 3)
     assert digest("memory", X) == digest("disk", X) == digest("memory", X.copy(), n_jobs=2)
     assert digest("memory", X) != digest("memory", X, reference=2)

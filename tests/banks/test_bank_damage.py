@@ -21,29 +21,11 @@ from boostsample.banks.cache_folder import banks_dir, cache_entries, remove_from
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.errors import DataError
+from tests.banks.test_bank_disk import LARGE_FILES, SMALL_FILES, N, X, same
 from tests.paths import ROOT
-from tests.problems import asked_of, powers, same_bits
+from tests.problems import asked_of, powers
 
-N = 120
-SMALL_FILES = ("header.json", "n_bins.npy", "checksums.npy")
-LARGE_FILES = ("bins.npy", "cuts.npy")
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def X(rng: np.random.Generator) -> NDArray[np.float32]:
-    return rng.normal(size=(N, 3)).astype(np.float32)
-
-
-def same(bank: DiskBank, other: FeatureBank) -> bool:
-    """Equal to the bit, and good on disk."""
-    check_disk_bank(bank.folder, all_features=True)
-    return same_bits(bank, other)
+__all__ = ["X"]  # a fixture
 
 
 def flip(path: Path, at: int) -> None:

@@ -39,12 +39,6 @@ SMALL_FILES = ("header.json", "n_bins.npy", "checksums.npy")
 LARGE_FILES = ("bins.npy", "cuts.npy")
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture
 def X(rng: np.random.Generator) -> NDArray[np.float32]:
     return rng.normal(size=(N, 3)).astype(np.float32)

@@ -35,9 +35,8 @@ ROWS = np.array([N - 1, 0, 7])
 
 
 @pytest.fixture(autouse=True)
-def small_tiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small data have tiles."""
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(tiles_module, "_FEWEST_TILES", 2)
     monkeypatch.setattr(bank_tiles, "_FEWEST_EXAMPLES", 100)
     monkeypatch.setattr(bank_tiles, "_ALONE", 0)  # tiles are always read

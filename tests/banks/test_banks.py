@@ -46,12 +46,6 @@ ROWS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 @pytest.fixture
 def X(rng: np.random.Generator) -> NDArray[np.float32]:
     """Continuous columns, whole numbers, missing values."""

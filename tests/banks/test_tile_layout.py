@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,17 +40,17 @@ def _small_data_have_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def gathered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Features and rows of all searches that read tiles: all that fit, whatever is faster."""
-    found, gather = list[tuple[int, int]](), module.TileCopy.gather
+    sizes, gather = list[tuple[int, int]](), module.TileCopy.gather
 
     def watched(copy: Any, features: NDArray[np.int64], rows: NDArray[np.int32]) -> Any:
         bins = gather(copy, features, rows)
         if bins is not None:
-            found.append((features.size, rows.size))
+            sizes.append((features.size, rows.size))
         return bins
 
     monkeypatch.setattr(module, "_ALONE", 0)
     monkeypatch.setattr(module.TileCopy, "gather", watched)
-    return found
+    return sizes
 
 
 def data(n: int = N, n_features: int = F) -> NDArray[np.float32]:
@@ -86,31 +85,6 @@ def test_bins_of_tiles_are_those_of_the_bank(
                 view.bins[view.at, :n_rows], bank.bins[np.ix_(features, rows)]
             )
     assert len(gathered) == 3 * (len(sizes) if COMPILED else 1)
-
-
-def test_two_users_do_not_write_into_each_others_bins(gathered: list[tuple[int, int]]) -> None:
-    bank = bank_with(data(50), None)
-    features, rows = np.arange(64), np.arange(20, dtype=np.int32)
-    bank.view(np.arange(F), rows)  # so that the first user has room
-    one = bank.reader()
-    view = one.view(features, rows)
-    before = view.bins[view.at].copy()
-    bank.reader().view(features + 100, rows[::-1].copy())
-    bank.view(features + 200, rows + np.int32(20))
-    np.testing.assert_array_equal(view.bins[view.at], before)
-    assert len(gathered) == 4
-
-
-def test_the_copy_is_made_where_it_fits() -> None:
-    X = data(50)
-    with_tiles, without = bank_with(X, None), bank_with(X, 0)
-    size = -(-F // 64) * 64 * 50
-    assert with_tiles.nbytes - without.nbytes >= size  # and an index
-    assert bank_with(X, size).nbytes == with_tiles.nbytes
-    assert bank_with(X, size - 1).nbytes == without.nbytes
-    assert with_tiles.digest() == without.digest()
-    every = np.arange(50, dtype=np.int32)
-    assert not without.view(np.arange(F), every).compact
 
 
 def test_reads_that_tiles_do_not_make_faster_are_of_the_bank() -> None:
@@ -163,10 +137,7 @@ def run(bank: Bank, strategy: str, learner: str, n_jobs: int = 1, **how: Any) ->
 def test_banks_and_threads_have_the_same_bits(
     strategy: str,
     gathered: list[tuple[int, int]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
     X = data()
     families = column_groups(PARTS, n_columns=F)
     plain = bank_with(X, 0)

@@ -12,7 +12,8 @@ from boostsample.loop.booster import Booster
 from boostsample.strategies import Uniform1Q, UniformNaive, UniformQ1
 from boostsample.strategies.uniform_naive import uniform_naive_n_features
 from boostsample.strategy import Strategy
-from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
+from tests.strategies.watch import Watched
 
 KINDS: list[type[Any]] = [UniformNaive, Uniform1Q, UniformQ1]
 N, F = 60, 40
@@ -20,24 +21,18 @@ N, F = 60, 40
 
 def watched(strategy: Strategy, rounds: int, sizes: int = 4, **settings: Any) -> list[Any]:
     """(features, T) of every search."""
-    seen: list[Any] = []
     bank = bank_of(table(N, F, seed=2), groups=sizes)
     booster = Booster(bank, None, noisy_labels(N), strategy, n_rounds=rounds, rng=3, **settings)
-    search = booster._searcher.search
-
-    def spy(features: Any, rows: Any, exact: bool) -> Any:
-        seen.append((features.tolist(), N if exact else rows))
-        return search(features, rows, exact)
-
-    booster._searcher.search = spy  # type: ignore[method-assign] # only watched
-    spent = [booster.next_round().rows[0] for _ in range(rounds)]
-    for (features, _), row in zip(seen, spent, strict=True):
-        assert row["looks_search"] == len(features) * row["n_examples"] <= booster.budget
-        assert row["n_features"] == len(set(features)) == len(features)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        searches = Watched(monkeypatch).searches
+        rows = rows_of(booster, rounds)
+    for search, row in zip(searches, rows, strict=True):
+        assert row["looks_search"] == len(search.features) * search.size <= booster.budget
+        assert row["n_features"] == len(set(search.features)) == len(search.features)
         # What is left over would not pay for one more example of every feature.
         left = booster.budget - row["looks_search"]
-        assert left < len(features) or row["n_examples"] == N
-    return [(features, row["n_examples"]) for (features, _), row in zip(seen, spent, strict=True)]
+        assert left < len(search.features) or search.size == N
+    return [(search.features, search.size) for search in searches]
 
 
 @pytest.mark.parametrize("kind", KINDS)
