@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import shutil
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,8 @@ from boostsample.errors import DataError, SettingError, one_line, os_fault
 
 TEMPORARY = ".tmp"
 """Suffix of files being written; a killed process leaves them behind."""
+_STALE = 3600.0
+"""Seconds after which a temporary file is taken for that of a killed process."""
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Errors of a full disk, a limit on files and a full quota."""
 _LEAST_SIZE = 1024
@@ -26,12 +29,21 @@ _MOST_PROBED = 2**20
 
 def temporary_file(path: Path) -> Path:
     """Return a new hidden name beside `path`, ending in `TEMPORARY`."""
-    return path.with_name(f"{temporary_prefix(path)}{uuid.uuid4().hex}{TEMPORARY}")
+    return path.with_name(f"{_temporary_prefix(path)}{uuid.uuid4().hex}{TEMPORARY}")
 
 
-def temporary_prefix(path: Path) -> str:
-    """How temporary names of a file begin; at most 202 bytes, of the 255 that a name may have."""
+def _temporary_prefix(path: Path) -> str:
+    # At most 202 bytes, of the 255 that a name may have.
     return f".{path.name[:50]}."
+
+
+def remove_stale_files(folder: Path, path: Path | None = None) -> None:
+    """Remove old temporary files of killed processes from a folder: of one file, or of all."""
+    prefix = "." if path is None else _temporary_prefix(path)
+    for part in folder.glob(f".*{TEMPORARY}"):
+        with suppress(OSError):
+            if part.name.startswith(prefix) and time.time() - part.stat().st_mtime > _STALE:
+                part.unlink()
 
 
 @contextmanager

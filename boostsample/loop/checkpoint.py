@@ -26,12 +26,7 @@ from boostsample.errors import (
     StrategyError,
     one_line,
 )
-from boostsample.files.atomic import (
-    TEMPORARY,
-    check_writable_file,
-    temporary_prefix,
-    write_file,
-)
+from boostsample.files.atomic import check_writable_file, remove_stale_files, write_file
 from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
@@ -42,8 +37,6 @@ from boostsample.records import Round
 
 _SHARE = 50.0
 """A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
-_STALE = 3600.0
-"""Seconds after which a temporary file is taken for that of a killed process."""
 
 
 class Checkpoint:
@@ -127,7 +120,7 @@ class Checkpoint:
             self._resume(saved)
         self.n_resumed = self._n_saved = len(self.rounds)
         self._saved_at, self._wait = time.monotonic(), 0.0
-        self._sweep()
+        remove_stale_files(self.path.parent, self.path)
 
     def _unsaveable(self, error: TypeError) -> StrategyError:
         who = type(self._booster.strategy).__name__
@@ -151,14 +144,6 @@ class Checkpoint:
             raise DataError(f"the checkpoint '{self.path}' cannot be continued: {error}") from error
         self.rounds = list(saved.rounds)
         self._plans_rounds = saved.plans_rounds
-
-    def _sweep(self) -> None:
-        """Remove old temporary files of killed processes."""
-        for part in self.path.parent.glob(f".*{TEMPORARY}"):
-            with suppress(OSError):
-                mine = part.name.startswith(temporary_prefix(self.path))
-                if mine and time.time() - part.stat().st_mtime > _STALE:
-                    part.unlink()
 
     def next_round(self) -> Round:
         """Train one more round, and save the run if the last save is long enough ago.

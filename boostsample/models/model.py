@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import html
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.family import Family
-from boostsample.models.exact_sums import exact_coefficients
-from boostsample.models.model_html import model_html
+from boostsample.kernels.scores import add_table_scores
 from boostsample.models.scoring import TermArrays
-from boostsample.models.stump_tables import StumpTables, make_tables
 from boostsample.records import Term
 from boostsample.records.term_arrays import TermColumns
 
@@ -23,6 +23,86 @@ _CHUNK_VALUES = 2**24
 """... or as many features as make this many values."""
 _TABLE_VOTES = 2**25
 """Most votes of a model that gets tables; they take 8 bytes for each."""
+_SHOWN_TERMS = 10
+_SHOWN_LABELS = 20
+
+
+def exact_coefficients(alpha: NDArray[np.float64], first: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Round alpha (M,) to multiples of 2^-q, 2^q at most 2^52 / sum over rounds of abs(alpha).
+
+    All sums and differences of these numbers, each round used once, are multiples of 2^-q below
+    2^53 2^-q, and so exact in float64 in any order: scores are the same bits for any batch, any
+    number of threads, any library. The rounding changes a score by at most R 2^-q / 2 for R rounds,
+    as much as summing with rounding would.
+    """
+    _, exponent = math.frexp(math.fsum(np.abs(alpha[first]).tolist()))
+    return np.ldexp(np.rint(np.ldexp(alpha, 52 - exponent)), exponent - 52)
+
+
+class StumpTables(NamedTuple):
+    """Scores of many stumps: for each feature in use, a table of scores by its value.
+
+    The stumps of a feature are a step function of its value: sorted by threshold, their scores are
+    cumulated once, and an example then costs one binary search and K additions for each feature
+    instead of K additions for each stump.
+
+    Attributes
+    ----------
+    features : ndarray of int64, shape (q,)
+        Features in use, ascending.
+    ends : ndarray of int64, shape (q,)
+        End of the cuts of each feature.
+    cuts : ndarray of float32, shape (m,)
+        Different thresholds, ascending for each feature.
+    scores : ndarray of float64, shape (m + q, K)
+        Scores of each feature: below all of its cuts or missing, then from each cut on.
+    """
+
+    features: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    cuts: NDArray[np.float32]
+    scores: NDArray[np.float64]
+
+    def parts(self, n_features: int) -> Iterator[StumpTables]:
+        """The tables of at most `n_features` features at a time."""
+        for first in range(0, self.features.size, n_features):
+            end = min(first + n_features, self.features.size)
+            low, high = int(self.ends[first - 1]) if first else 0, int(self.ends[end - 1])
+            yield StumpTables(
+                self.features[first:end],
+                self.ends[first:end] - low,
+                self.cuts[low:high],
+                self.scores[low + first : high + end],
+            )
+
+    def add_scores(self, values: NDArray[np.float32], scores: NDArray[np.float64]) -> None:
+        """Add the scores for feature values float32 (n, q) to float64 (n, K)."""
+        add_table_scores(np.ascontiguousarray(values.T), self.ends, self.cuts, self.scores, scores)
+
+
+def make_tables(
+    feature: NDArray[np.int64], threshold: NDArray[np.float32], voted: NDArray[np.float64]
+) -> StumpTables:
+    """The tables of M stumps; `voted` is alpha times the votes, float64 (M, K).
+
+    Sums of `voted` must be exact, see `exact_coefficients`.
+    """
+    order = np.lexsort((threshold, feature))
+    feature, threshold, voted = feature[order], threshold[order], voted[order]
+    features, firsts = np.unique(feature, return_index=True)
+    new = np.ones(feature.size, np.bool_)
+    new[1:] = (feature[1:] != feature[:-1]) | (threshold[1:] != threshold[:-1])
+    cuts = threshold[new]
+    ends = np.searchsorted(np.flatnonzero(new), np.append(firsts[1:], feature.size))[: firsts.size]
+    owner = np.repeat(np.arange(features.size), np.diff(np.append(firsts, feature.size)))
+    starts = np.append(0, ends)[: features.size] + np.arange(features.size)
+    # Differences of successive rows; the first of a feature takes the last one before it out again.
+    steps = np.zeros((cuts.size + features.size, voted.shape[1]))
+    np.add.at(steps, np.cumsum(new) + owner, 2.0 * voted)
+    np.add.at(steps, starts[owner], -voted)
+    early = owner + 1 < features.size
+    np.add.at(steps, starts[owner[early] + 1], -voted[early])
+    return StumpTables(features, ends.astype(np.int64), cuts, np.cumsum(steps, axis=0))
 
 
 class Model(TermArrays):
@@ -132,7 +212,7 @@ class Model(TermArrays):
         """Scores f_l(x): float64 (n, K); only the features in use are computed.
 
         Sums are exact, of coefficients that are alpha to about 16 digits of the sum of all: see
-        `boostsample.models.exact_sums`. The scores of an example depend on no other example.
+        `exact_coefficients`. The scores of an example depend on no other example.
 
         Parameters
         ----------
@@ -171,3 +251,39 @@ class Model(TermArrays):
         if n_rounds == len(self):
             self._tables = tables
         return tables
+
+
+def model_html(model: Model) -> str:
+    """A ``<table>`` of the first ten terms.
+
+    Of a term that is no stump, the votes are those for values of at least the threshold.
+    """
+    ends = np.cumsum([family.n_features for family in model.families])
+    n_terms, n_labels = model.votes.shape
+    stumps = model.are_stumps
+    rows = []
+    for at in range(min(_SHOWN_TERMS, n_terms)):
+        feature = int(model.feature[at])
+        owner = int(np.searchsorted(ends, feature, side="right"))
+        family = model.families[owner]
+        name = family.feature_name(feature - int(ends[owner]) + family.n_features)
+        signs = "".join(
+            "+" if vote > 0 else "-" for vote in model.votes[at, :_SHOWN_LABELS].tolist()
+        )
+        shown = signs + ("..." if n_labels > _SHOWN_LABELS else "")
+        number = int(np.searchsorted(model.first, at, side="right"))
+        threshold, alpha = f"{model.threshold[at]:.4g}", f"{model.alpha[at]:.4f}"
+        rows.append((str(number), family.name, name, threshold, alpha, shown))
+    columns = ("stump" if stumps else "round", "family", "feature", "threshold", "alpha", "votes")
+    head = "".join(f'<th scope="col">{name}</th>' for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(entry)}</td>" for entry in row) + "</tr>"
+        for row in rows
+    )
+    more = f"; the first {_SHOWN_TERMS} are shown" if n_terms > _SHOWN_TERMS else ""
+    what = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds, {n_terms:,} terms"
+    caption = f"{what}, {n_labels:,} votes each{more}"
+    return (
+        f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>"
+    )

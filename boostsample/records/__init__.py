@@ -2,8 +2,7 @@
 
 from boostsample.records.outcome import Outcome, Round
 from boostsample.records.pool import FamilyInfo, Pool, family_infos, sample_members
-from boostsample.records.sample import Sample
-from boostsample.records.stumps import Stump, Stumps, Term
+from boostsample.records.stumps import Sample, Stump, Stumps, Term
 
 __all__ = [
     "FamilyInfo",

@@ -1,4 +1,4 @@
-"""Stumps: one, the best of each searched feature, and one finished as a term of the model."""
+"""Samples, and stumps: one, the best of each searched feature, and one finished as a term."""
 
 from __future__ import annotations
 
@@ -9,6 +9,25 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sample:
+    """Handle of a drawn sample for `Step.search` and `Step.edges`; valid in its step only.
+
+    Attributes
+    ----------
+    size : int
+        Looks that one feature costs on this sample, T.
+    scheme : str
+        Scheme of the draw, a name of `boostsample.rows.sampling_schemes.SCHEMES`.
+    exact : bool
+        Whether the sample is all N examples with their exact weights (T >= N).
+    """
+
+    size: int
+    scheme: str
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)

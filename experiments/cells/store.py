@@ -18,11 +18,10 @@ from boostsample.errors import DataError, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.claims import Claims
 from boostsample.experiments.cells.tasks import CellTask
-from boostsample.files.atomic import TEMPORARY, atomic_file
+from boostsample.files.atomic import atomic_file, remove_stale_files
 
 STORE_FOLDER = "cells"
 _ASIDE = "aside"
-_STALE = 3600.0  # seconds after which a temporary file is taken for that of a killed process
 _LOG = logging.getLogger(__name__)
 
 
@@ -82,19 +81,12 @@ class FolderStore(Store):
         self._folder = folder / STORE_FOLDER
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            self._sweep()
+            remove_stale_files(self._folder)
         except OSError as error:
             raise DataError(
                 f"cells cannot be kept in '{self._folder}': {os_fault(error)}; name another folder"
             ) from error
         self._claims = Claims(self._folder)
-
-    def _sweep(self) -> None:
-        """Remove old temporary files of killed processes."""
-        for path in self._folder.glob(f".*{TEMPORARY}"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > _STALE:
-                    path.unlink()
 
     def find(self, file_name: str) -> Cell | None:
         """The cell of a file; an unusable one is moved aside, with a warning."""

@@ -16,9 +16,9 @@ from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier, DataError, SettingError, onnx_inputs, to_onnx
 from boostsample.families import Columns, Haar
-from boostsample.models.export_units import units_of_round
+from boostsample.models import onnx as onnx_scores
 from boostsample.models.model import Model
-from boostsample.models.onnx import scores as onnx_scores
+from boostsample.models.onnx import units_of_round
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
 from tests.problems import table

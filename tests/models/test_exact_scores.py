@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from boostsample.families import Columns
 from boostsample.kernels.scores import ROWS, add_stump_scores, add_table_scores
 from boostsample.models import model as module
-from boostsample.models.exact_sums import exact_coefficients
-from boostsample.models.model import Model
-from boostsample.models.stump_tables import make_tables
+from boostsample.models.model import Model, exact_coefficients, make_tables
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
 

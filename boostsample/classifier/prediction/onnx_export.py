@@ -17,8 +17,7 @@ from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, p
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.models.model import Model
-from boostsample.models.onnx.probabilities import add_probabilities
-from boostsample.models.onnx.scores import Graph, add_scores_graph
+from boostsample.models.onnx import Graph, add_probabilities, add_scores_graph
 from boostsample.registry import registered_class
 
 _OPSET, _IR_VERSION = 18, 8
