@@ -62,8 +62,8 @@ def crc32_of_arrays(*arrays: Any) -> int:
 
 
 def _contents(arrays: tuple[Any, ...]) -> Iterator[Any]:
-    for given in arrays:
-        array = np.asarray(given)
+    for values in arrays:
+        array = np.asarray(values)
         yield f"{array.dtype.str}{array.shape}".encode()
         if array.dtype.kind == "O":
             for text in array.ravel().tolist():

@@ -44,7 +44,7 @@ def most_unpacked(packed: int) -> int:
 
 def _check_total(files: Sequence[zipfile.ZipInfo], most: int) -> None:
     """DataError if the files of an archive declare more than `most` bytes together."""
-    total = sum(one.file_size for one in files)
+    total = sum(file.file_size for file in files)
     if total > most:
         raise DataError(f"its content must have at most {most:,} bytes, got {total:,} unpacked")
 
@@ -68,12 +68,12 @@ def archive_entries(content: bytes, most_bytes: int | None = None) -> dict[str, 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         files = archive.infolist()
         _check_total(files, most_unpacked(len(content)) if most_bytes is None else most_bytes)
-        if len({one.filename for one in files}) < len(files):
+        if len({file.filename for file in files}) < len(files):
             raise DataError("the archive has two entries of one name")
-        for one in files:
-            if one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise DataError(f"the archive packs {one.filename!r:.40} in an unknown way")
-            entries[one.filename.removesuffix(".npy")] = _array(_unpacked(archive, one))
+        for file in files:
+            if file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise DataError(f"the archive packs {file.filename!r:.40} in an unknown way")
+            entries[file.filename.removesuffix(".npy")] = _array(_unpacked(archive, file))
     if entries.pop("sha256").tobytes() != _digest(entries):
         raise DataError("the checksum does not fit the content")
     return entries
@@ -179,13 +179,15 @@ def rows_by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def rows_of_columns(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+def rows_of_columns(packed: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows that `rows_by_column` was given."""
-    values = {name: iter(column) for name, column in found["columns"].items()}
-    return [{name: next(values[name]) for name in found["kinds"][kind]} for kind in found["of_row"]]
+    values = {name: iter(column) for name, column in packed["columns"].items()}
+    return [
+        {name: next(values[name]) for name in packed["kinds"][kind]} for kind in packed["of_row"]
+    ]
 
 
 def _digest(entries: Mapping[str, NDArray[Any]]) -> bytes:
-    heads = {name: f"{name}:{one.dtype.str}:{one.shape};" for name, one in entries.items()}
+    heads = {name: f"{name}:{array.dtype.str}:{array.shape};" for name, array in entries.items()}
     content = b"".join(heads[name].encode() + entries[name].tobytes() for name in sorted(entries))
     return bytes.fromhex(sha256_of_bytes(content))

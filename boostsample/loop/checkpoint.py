@@ -191,8 +191,8 @@ class Checkpoint:
 
     def _write(self) -> None:
         booster, began = self._booster, time.monotonic()
-        kept = learner_facts(booster.learner)
-        wrong = differences({name: self._facts.get(name) for name in kept}, kept)
+        facts_now = learner_facts(booster.learner)
+        wrong = differences({name: self._facts.get(name) for name in facts_now}, facts_now)
         if wrong:
             raise StrategyError(
                 f"with a checkpoint, the learner {type(booster.learner).__name__} must keep nothing"

@@ -29,7 +29,7 @@ def _raise_stopped(number: int, frame: FrameType | None) -> None:
 def stopping_signals() -> Iterator[None]:
     """A block in which SIGTERM and SIGHUP raise `Stopped`, unless they are ignored or handled."""
     main = threading.current_thread() is threading.main_thread()
-    changed = [one for one in _ENDING if main and signal.getsignal(one) == signal.SIG_DFL]
+    changed = [number for number in _ENDING if main and signal.getsignal(number) == signal.SIG_DFL]
     for number in changed:
         signal.signal(number, _raise_stopped)
     try:

@@ -95,17 +95,17 @@ class Explanation:
         lines = [f"A model of {self.n_rounds:,} {kind} that reads {self.n_used:,} features."]
         lines += ["", "Families, by their share in the fall of the log loss in training:"]
         lines += [
-            f"  {100 * one.share:5.1f} %  {one.name}: {one.n_used:,} of {one.n_features:,} "
-            f"features in {_counted(one.n_terms)}"
-            for one in self.families
+            f"  {100 * family.share:5.1f} %  {family.name}: {family.n_used:,} of "
+            f"{family.n_features:,} features in {_counted(family.n_terms)}"
+            for family in self.families
         ]
         lines += ["", f"The first {len(self.features):,} features:"]
-        for one in self.features:
-            where = f"{one.name} ({one.family})"
-            lines.append(f"  {100 * one.share:5.1f} %  {where}, {_counted(one.n_terms)}")
-            lines += [f"           {self._cut(cut)}" for cut in one.cuts[:3]]
-            if len(one.cuts) > 3:
-                lines.append(f"           and {len(one.cuts) - 3:,} other thresholds")
+        for feature in self.features:
+            where = f"{feature.name} ({feature.family})"
+            lines.append(f"  {100 * feature.share:5.1f} %  {where}, {_counted(feature.n_terms)}")
+            lines += [f"           {self._cut(cut)}" for cut in feature.cuts[:3]]
+            if len(feature.cuts) > 3:
+                lines.append(f"           and {len(feature.cuts) - 3:,} other thresholds")
         return "\n".join(map(printable, lines))
 
     def _cut(self, cut: Cut) -> str:
@@ -177,7 +177,7 @@ def explain(
         len(model),
         model.feature.size,
         model.n_labels,
-        tuple(sorted(families, key=lambda one: -one.share)),
+        tuple(sorted(families, key=lambda family: -family.share)),
         tuple(features),
         used.size,
         names,
@@ -195,12 +195,12 @@ def _feature(
     alone = (counts[round_of] == 1) & np.all(model.below[terms] == -model.votes[terms], axis=1)
     cuts = []
     for threshold in np.unique(model.threshold[terms]).tolist():
-        mine = model.threshold[terms] == threshold
+        at_cut = model.threshold[terms] == threshold
         score = None
-        if alone[mine].all():
-            score = model.alpha[terms[mine]] @ model.votes[terms[mine]]
-        cuts.append(Cut(threshold, int(mine.sum()), float(shares[terms[mine]].sum()), score))
-    ordered = tuple(sorted(cuts, key=lambda one: -one.share))
+        if alone[at_cut].all():
+            score = model.alpha[terms[at_cut]] @ model.votes[terms[at_cut]]
+        cuts.append(Cut(threshold, int(at_cut.sum()), float(shares[terms[at_cut]].sum()), score))
+    ordered = tuple(sorted(cuts, key=lambda cut: -cut.share))
     share = float(shares[terms].sum())
     return FeatureUse(feature, model.feature_name(feature), family.name, share, terms.size, ordered)
 
@@ -208,7 +208,7 @@ def _feature(
 def _class_names(n_labels: int, classes: Sequence[Any] | None) -> tuple[str, ...]:
     if classes is None:
         return tuple(f"label {label}" for label in range(n_labels))
-    names = [str(one) for one in classes]
+    names = [str(name) for name in classes]
     if n_labels == 1 and len(names) == 2:
         names = names[1:]
     if len(names) != n_labels:

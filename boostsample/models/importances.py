@@ -62,13 +62,13 @@ def term_importances(
         return missing[term.feature]
 
     falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
-    found: list[float] = []
+    shared: list[float] = []
     for fall, terms in zip(falls.tolist(), rounds, strict=True):
         votes = terms[0].votes, terms[0].below
         constant = len(terms) == 1 and np.array_equal(*votes)  # type: ignore[arg-type]  # not None
         readers = [not constant and reads(term) for term in terms]
-        found += [fall / sum(readers) if one else 0.0 for one in readers]
-    return np.array(found, np.float64)
+        shared += [fall / sum(readers) if reads_it else 0.0 for reads_it in readers]
+    return np.array(shared, np.float64)
 
 
 def model_importances(
@@ -111,11 +111,11 @@ def feature_columns(model: Model) -> NDArray[np.int64] | None:
     """The column of each feature of families that have the attribute `columns`; else None."""
     columns = [getattr(family, "columns", None) for family in model.families]
     if any(
-        one is None or len(one) != family.n_features
-        for one, family in zip(columns, model.families, strict=True)
+        columns_of is None or len(columns_of) != family.n_features
+        for columns_of, family in zip(columns, model.families, strict=True)
     ):
         return None
-    return np.concatenate([np.asarray(one, np.int64) for one in columns])
+    return np.concatenate([np.asarray(columns_of, np.int64) for columns_of in columns])
 
 
 def _ends(families: Sequence[Family]) -> NDArray[np.int64]:

@@ -136,9 +136,9 @@ class Model(TermArrays):
     """
 
     def __init__(self, families: Sequence[Family], terms: Iterable[Term], n_labels: int) -> None:
-        kept = list(terms)
-        super().__init__(kept, n_labels)
-        self._complete(families, np.array([term.value for term in kept], np.float64))
+        listed = list(terms)
+        super().__init__(listed, n_labels)
+        self._complete(families, np.array([term.value for term in listed], np.float64))
 
     @classmethod
     def of_arrays(
@@ -167,11 +167,11 @@ class Model(TermArrays):
 
     def extended(self, families: Sequence[Family], terms: Iterable[Term]) -> Model:
         """The model with further rounds; `families` begin with those of this model."""
-        kept = list(terms)
-        more = TermArrays(kept, self.n_labels)
+        listed = list(terms)
+        more = TermArrays(listed, self.n_labels)
         both: Any = zip(self.columns, more.columns, strict=True)
         columns = TermColumns(*map(np.concatenate, both))
-        threshold = np.append(self.threshold, [term.value for term in kept])
+        threshold = np.append(self.threshold, [term.value for term in listed])
         are_stumps = self.are_stumps and more.are_stumps
         return Model.of_arrays(families, columns, threshold, are_stumps=are_stumps)
 
@@ -200,10 +200,10 @@ class Model(TermArrays):
         columns = np.empty((X.shape[0], features.size), np.float32, order="F")
         owner = np.searchsorted(ends, features, side="right")
         for k in np.unique(owner):
-            mine = np.flatnonzero(owner == k)
+            at = np.flatnonzero(owner == k)
             family = self.families[k]
             first = int(ends[k]) - family.n_features
-            columns[:, mine] = family.compute(X, features[mine] - first)
+            columns[:, at] = family.compute(X, features[at] - first)
         return columns
 
     def decision_function(
@@ -281,8 +281,8 @@ def model_html(model: Model) -> str:
         for row in rows
     )
     more = f"; the first {_SHOWN_TERMS} are shown" if n_terms > _SHOWN_TERMS else ""
-    what = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds, {n_terms:,} terms"
-    caption = f"{what}, {n_labels:,} votes each{more}"
+    size = f"{n_terms:,} stumps" if stumps else f"{len(model):,} rounds, {n_terms:,} terms"
+    caption = f"{size}, {n_labels:,} votes each{more}"
     return (
         f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"

@@ -75,7 +75,7 @@ def families_of_specs(specs: Any) -> list[Family]:
     A family of another distribution is imported from there, by its entry point. DataError if a
     family is unknown here, refuses its settings or has another number of features.
     """
-    if not isinstance(specs, list) or not all(isinstance(one, Mapping) for one in specs):
+    if not isinstance(specs, list) or not all(isinstance(spec, Mapping) for spec in specs):
         raise DataError("its families must be a list of specifications")
     return [_family(spec) for spec in specs]
 

@@ -58,19 +58,19 @@ def units_of_round(model: Model, number: int) -> list[Unit]:
 
 def _units(model: Model, t: int, children: dict[int, dict[int, list[int]]]) -> Iterator[Unit]:
     """The units of a term with all that is below it."""
-    own, votes = children[t], {1: model.votes[t], -1: model.below[t]}
-    if not {-1, 1} & own.keys() and np.array_equal(votes[-1], -votes[1]):
+    below, votes = children[t], {1: model.votes[t], -1: model.below[t]}
+    if not {-1, 1} & below.keys() and np.array_equal(votes[-1], -votes[1]):
         parts = [[Unit((), (t,), votes[1].astype(np.int64))]]
     else:
         parts = [[]]
         for side in (-1, 1):
             leaf = [Unit((), (), votes[side].astype(np.int64))]
-            for unit in _units(model, own[side][0], children) if side in own else leaf:
+            for unit in _units(model, below[side][0], children) if side in below else leaf:
                 parts[0].append(unit._replace(path=((t, side), *unit.path)))
-    parts += [list(_units(model, factor, children)) for factor in own.get(0, ())]
+    parts += [list(_units(model, factor, children)) for factor in below.get(0, ())]
     for chosen in itertools.product(*parts):
-        path = tuple(one for unit in chosen for one in unit.path)
-        factors = tuple(one for unit in chosen for one in unit.factors)
+        path = tuple(step for unit in chosen for step in unit.path)
+        factors = tuple(step for unit in chosen for step in unit.factors)
         votes_of_all = np.prod([unit.votes for unit in chosen], axis=0, dtype=np.int64)
         yield Unit(path, factors, votes_of_all)
 
@@ -130,8 +130,8 @@ def add_scores_graph(
         part = slice(firsts[start], firsts[end])
         sums, offset = _chunk(graph, model, inputs, columns, part, units)
         base += offset
-        for one in sums:
-            total = graph.add("Add", total, one) if total else one
+        for part_sum in sums:
+            total = graph.add("Add", total, part_sum) if total else part_sum
         start = end
     if not total:  # a model without rounds: zeros of the right shape
         first = graph.add("Shape", inputs, start=0, end=1)
@@ -156,18 +156,18 @@ def _chunk(
     for number, unit in units:
         kinds[len(unit.path), len(unit.factors)].append((number, unit))
     sums, base = [], np.zeros(model.n_labels)
-    for (n_path, n_factors), mine in sorted(kinds.items()):
-        alpha = model.coefficient[model.first[[number for number, _ in mine]]]
-        votes = alpha[:, None] * np.array([unit.votes for _, unit in mine])
+    for (n_path, n_factors), alike in sorted(kinds.items()):
+        alpha = model.coefficient[model.first[[number for number, _ in alike]]]
+        votes = alpha[:, None] * np.array([unit.votes for _, unit in alike])
         holds, sign = "", ""
         for at in range(n_path):
-            terms = np.array([unit.path[at][0] for _, unit in mine]) - part.start
-            wanted = np.array([unit.path[at][1] > 0 for _, unit in mine])
+            terms = np.array([unit.path[at][0] for _, unit in alike]) - part.start
+            wanted = np.array([unit.path[at][1] > 0 for _, unit in alike])
             taken = graph.add("Gather", sides, graph.constant(terms), axis=1)
             met = graph.add("Equal", taken, graph.constant(wanted))
             holds = graph.add("And", holds, met) if holds else met
         for at in range(n_factors):
-            terms = np.array([unit.factors[at] for _, unit in mine]) - part.start
+            terms = np.array([unit.factors[at] for _, unit in alike]) - part.start
             taken = sides
             if not np.array_equal(terms, np.arange(part.stop - part.start)):
                 taken = graph.add("Gather", sides, graph.constant(terms), axis=1)
@@ -202,16 +202,16 @@ def add_probabilities(
         return graph.add("Sigmoid", logits, to="probabilities")
     if offsets.size == 1:
         both = graph.add("Concat", graph.add("Neg", scores), scores, axis=1)
-        found = graph.add("Sigmoid", graph.add("Mul", both, scale))
+        truths = graph.add("Sigmoid", graph.add("Mul", both, scale))
     else:
         axis = graph.constant(np.array([1]))
         top = graph.add("ReduceMax", scores, axis, keepdims=1)
         below = graph.add("Mul", graph.add("Sub", scores, top), scale)
         shift = _shift(graph, below, axis, offsets.size)
-        found = graph.add("Sigmoid", graph.add("Add", below, shift))
+        truths = graph.add("Sigmoid", graph.add("Add", below, shift))
     axes = graph.constant(np.array([1]))
-    total = graph.add("ReduceSum", found, axes, keepdims=1)
-    return graph.add("Div", found, total, to="probabilities")
+    total = graph.add("ReduceSum", truths, axes, keepdims=1)
+    return graph.add("Div", truths, total, to="probabilities")
 
 
 def _shift(graph: Graph, below: str, axis: str, n_labels: int) -> str:
@@ -230,7 +230,7 @@ def _shift(graph: Graph, below: str, axis: str, n_labels: int) -> str:
         graph.add("Mul", high, graph.constant(np.array(0.0))),
         graph.constant(np.array(np.log(n_labels - 1.0))),
     )
-    one, zero = graph.constant(np.array(1.0)), graph.constant(np.array(0.0))
+    unity, zero = graph.constant(np.array(1.0)), graph.constant(np.array(0.0))
     for _ in range(_STEPS):
         at = graph.add("Add", others, shift)
         logs = _log_sigmoid(graph, at)
@@ -239,7 +239,7 @@ def _shift(graph: Graph, below: str, axis: str, n_labels: int) -> str:
         low = graph.add("Where", graph.add("LessOrEqual", excess, zero), shift, low)
         high = graph.add("Where", graph.add("GreaterOrEqual", excess, zero), shift, high)
         parts = graph.add("Exp", graph.add("Sub", logs, total))
-        rest = graph.add("Sub", one, graph.add("Sigmoid", at))
+        rest = graph.add("Sub", unity, graph.add("Sigmoid", at))
         slope = graph.add("ReduceSum", graph.add("Mul", parts, rest), axis, keepdims=1)
         slope = graph.add("Add", slope, graph.add("Sigmoid", shift))
         newton = graph.add("Sub", shift, graph.add("Div", excess, slope))

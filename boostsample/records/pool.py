@@ -45,11 +45,11 @@ class FamilyInfo:
 
 def family_infos(families: Sequence[Any]) -> tuple[FamilyInfo, ...]:
     """Families (`boostsample.family.Family`) as strategies see them."""
-    found, first = list[FamilyInfo](), 0
+    infos, first = list[FamilyInfo](), 0
     for family in families:
-        found.append(FamilyInfo(family.name, int(family.n_features), first))
-        first += found[-1].size
-    return tuple(found)
+        infos.append(FamilyInfo(family.name, int(family.n_features), first))
+        first += infos[-1].size
+    return tuple(infos)
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,9 +225,9 @@ class Cell:
         """Whether all requested scores, and history rows, are present."""
         last = self.n_rounds
         return (
-            {min(one, last) for one in points} <= set(self.arrays["points"].tolist())
+            {min(point, last) for point in points} <= set(self.arrays["points"].tolist())
             and self.arrays.keys() >= CLASS_METRICS.keys()
-            and {min(one, last) for one in marks} <= set(self.arrays["marks"].tolist())
+            and {min(point, last) for point in marks} <= set(self.arrays["marks"].tolist())
             and (self.history is not None or not history)
         )
 

@@ -55,8 +55,8 @@ def f1(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     0.6666666666666666
     """
     truth, predicted = _members(scores, y)
-    found = 2 * (truth & predicted).sum(axis=0)
-    return _mean(_ratio(found, truth.sum(axis=0) + predicted.sum(axis=0)))
+    hits = 2 * (truth & predicted).sum(axis=0)
+    return _mean(_ratio(hits, truth.sum(axis=0) + predicted.sum(axis=0)))
 
 
 def log_loss(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:

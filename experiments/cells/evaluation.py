@@ -67,7 +67,7 @@ def evaluate_cell(
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)
-            margins.append([evaluate_margins(*one, total) for one in both])
+            margins.append([evaluate_margins(*scored, total) for scored in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
         "points": narrowest(at_points),
@@ -106,7 +106,7 @@ class Scores:
         return scores
 
     def _sum(self, scores: NDArray[np.float64]) -> None:
-        terms = [term for one in self._rounds for term in one]
+        terms = [term for of_round in self._rounds for term in of_round]
         arrays = TermArrays(terms, scores.shape[1])
         threshold = np.array([term.threshold for term in terms], np.uint8)
         for start in range(0, self._rows.size, _BLOCK):
