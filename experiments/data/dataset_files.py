@@ -6,7 +6,6 @@ that names the place. Missing values are kept as NaN.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,10 @@ from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.file_options import check_file_option
 from boostsample.experiments.data.tables import (
+    TABLE_OPTIONS,
     TABLE_SUFFIXES,
-    Columns,
     LabelledTable,
+    TableOptions,
     check_row_numbers,
     file_suffix,
     label_values,
@@ -46,6 +46,10 @@ _SUFFIXES = {
 }
 
 
+OPTIONS = {**TABLE_OPTIONS, "npz": (), "svmlight": ("multilabel",)}
+"""Options of each kind of files."""
+
+
 def is_dataset_file(path: Path) -> bool:
     """Return whether `read_dataset_file` recognises the suffix."""
     return file_suffix(path) in _SUFFIXES
@@ -55,7 +59,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     """Read a file in the format of its suffix, or of `kind`: csv, parquet, npz or svmlight.
 
     Suffixes are ``.csv``, ``.tsv``; ``.parquet``; ``.npz``; ``.svmlight``, ``.libsvm``, ``.svm``;
-    text also with ``.gz``. `options` are those of the readers below, also as the text of
+    text also with ``.gz``. `options` are those of `OPTIONS`, also as the text of
     `boostsample.experiments.data.file_options`; None is the default. An unknown one raises
     SettingError.
     """
@@ -68,8 +72,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
         kind = _SUFFIXES[file_suffix(path)]
     if kind not in _READERS:
         raise unknown("kind of data file", kind, _READERS)
-    reader = _READERS[kind]
-    known = [name for name in inspect.signature(reader).parameters if name != "path"]
+    known = OPTIONS[kind]
     for option in options:
         if option not in known:
             raise unknown(f"option of {kind} files", option, ["kind", "name", "validation", *known])
@@ -78,36 +81,16 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     }
     if not path.is_file():
         raise DataError(f"data file {str(path)!r} must be an existing file; there is none")
-    return reader(path, **checked)
+    return _READERS[kind](path, **checked)
 
 
-def _read_csv(
-    path: Path,
-    *,
-    label: str | int = -1,
-    drop: Columns = (),
-    category: Columns = (),
-    header: bool | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-) -> DataContent:
-    table = read_csv(
-        path,
-        label=label,
-        drop=drop,
-        category=category,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-    )
-    return _table_content(table, path)
+def _read_csv(path: Path, **options: Any) -> DataContent:
+    options = {"label": -1, "header": None, **options}
+    return _table_content(read_csv(path, TableOptions(**options)), path)
 
 
-def _read_parquet(
-    path: Path, *, label: str | int = -1, drop: Columns = (), category: Columns = ()
-) -> DataContent:
-    table = read_parquet(path, label=label, drop=drop, category=category)
-    return _table_content(table, path)
+def _read_parquet(path: Path, **options: Any) -> DataContent:
+    return _table_content(read_parquet(path, TableOptions(**{"label": -1, **options})), path)
 
 
 def _table_content(table: LabelledTable, path: Path) -> DataContent:

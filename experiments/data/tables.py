@@ -19,6 +19,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -39,6 +40,11 @@ TABLE_SUFFIXES = {
     ".tsv.gz": "csv",
     ".parquet": "parquet",
 }
+TABLE_OPTIONS = {
+    "csv": ("label", "drop", "category", "header", "delimiter", "decimal"),
+    "parquet": ("label", "drop", "category"),
+}
+"""Options of each kind of tables, see `TableOptions`."""
 
 _CHUNK = 2**20
 """Fields of a text file that are Python objects at the same time."""
@@ -48,7 +54,39 @@ _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 """Dates of ISO 8601, with or without a time of the day."""
 
-Columns = Sequence[str | int]
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to read a file.
+
+    Attributes
+    ----------
+    label : str or int, optional
+        The column of the labels: its name, or its position from 0; -1 is the last.
+    drop : sequence of str or int
+        Columns to leave out.
+    category : sequence of str or int
+        Columns that stay text, such as the codes 01 and 1.
+    only : collection of str, optional
+        The columns to read beside the label, if the table has them; then `category` may hold names
+        that it lacks. Default: all.
+    header : bool, optional
+        Whether the first line of a text file names the columns. None: it does if an option names a
+        column, or if no field of a feature is a number; SettingError if only some are.
+    delimiter : str, optional
+        Default: the tab for ``.tsv``, else the first of comma, semicolon and tab that occurs in the
+        first line and is not the decimal mark.
+    decimal : str
+        The decimal mark of numbers in a text file.
+    """
+
+    label: str | int | None = None
+    drop: Sequence[str | int] = ()
+    category: Sequence[str | int] = ()
+    only: Collection[str] | None = None
+    header: bool | None = True
+    delimiter: str | None = None
+    decimal: str = "."
 
 
 class LabelledTable(NamedTuple):
@@ -68,7 +106,7 @@ def read_table(path: str | Path, **options: Any) -> Any:
         A .csv, .tsv (also .gz) or .parquet file. A text may end in options, as in
         ``x.csv:decimal=,:drop=ID``; a `pathlib.Path` is a path as a whole.
     **options
-        Those of `read_csv` or `read_parquet`.
+        See `TableOptions`.
 
     Raises
     ------
@@ -94,106 +132,55 @@ def read_table(path: str | Path, **options: Any) -> Any:
         raise SettingError(
             f"a table must be a file with the ending {', '.join(TABLE_SUFFIXES)}, got '{file}'"
         )
-    known = ["label", "drop", "category", "only"]
-    known += ["header", "delimiter", "decimal"] if kind == "csv" else []
     for name in options:
-        if name not in known:
-            raise unknown(f"option of {kind} files", name, known)
+        if name not in (*TABLE_OPTIONS[kind], "only"):
+            raise unknown(f"option of {kind} files", name, TABLE_OPTIONS[kind])
     if not file.exists():
         raise DataError(f"the file '{file}' does not exist")
-    return (read_csv if kind == "csv" else read_parquet)(file, **options).frame
+    return (read_csv if kind == "csv" else read_parquet)(file, TableOptions(**options)).frame
 
 
-def read_csv(
-    path: Path,
-    *,
-    label: str | int | None = None,
-    drop: Columns = (),
-    category: Columns = (),
-    only: Collection[str] | None = None,
-    header: bool | None = True,
-    delimiter: str | None = None,
-    decimal: str = ".",
-) -> LabelledTable:
-    """Read a text file with a line for each row: UTF-8, plain or gzipped, quoted by ``"``.
-
-    Parameters
-    ----------
-    path : path
-    label : str or int, optional
-        The column of the labels: its name, or its position from 0; -1 is the last.
-    drop : sequence of str or int
-        Columns to leave out.
-    category : sequence of str or int
-        Columns that stay text, such as the codes 01 and 1.
-    only : collection of str, optional
-        The columns to read beside the label, if the table has them; then `category` may hold names
-        that it lacks. Default: all.
-    header : bool, optional
-        Whether the first line names the columns. None: it does if an option names a column, or if
-        no field of a feature is a number; SettingError if only some are.
-    delimiter : str, optional
-        Default: the tab for ``.tsv``, else the first of comma, semicolon and tab that occurs in the
-        first line and is not the decimal mark.
-    decimal : str
-        The decimal mark of numbers.
-    """
-    named = any(isinstance(column, str) for column in (label, *drop, *category))
+def read_csv(path: Path, options: TableOptions) -> LabelledTable:
+    """Read a text file with a line for each row: UTF-8, plain or gzipped, quoted by ``"``."""
+    header, decimal = options.header, options.decimal
+    if header is None:
+        positions = (options.label, *options.drop, *options.category)
+        header = True if any(isinstance(column, str) for column in positions) else None
     with readable_file(path), _open_text(path) as stream:
-        first = stream.readline()
-        while first and not first.strip():
-            first = stream.readline()
-        if delimiter is None and path.name.lower().endswith((".tsv", ".tsv.gz")):
-            delimiter = "\t"
-        marks = [mark for mark in ",;\t" if mark != decimal]
-        mark = delimiter or next((mark for mark in marks if mark in first), marks[0])
-        stream.seek(0)
+        mark = options.delimiter or _delimiter(path, stream, decimal)
         reader = csv.reader(stream, delimiter=mark, skipinitialspace=mark != " ")
-        fields = next(_rows(reader), [])
-        names = _column_names(fields)
-        if header is None and named:
-            header = True
-        if not header:
-            names = [f"column {at}" for at in range(len(fields))]
-        chosen = _chosen_columns(path, names, label, drop, category, only, bool(header))
+        rows = _rows(reader, path)
+        first = next(rows, [])
+        names = _column_names(first) if header else [f"column {at}" for at in range(len(first))]
+        chosen = _chosen_columns(path, names, options, bool(header))
         if header is None:
-            features = [fields[at] for at in chosen.read if at not in (chosen.label, *chosen.texts)]
+            features = [first[at] for at in chosen.read if at not in (chosen.label, *chosen.texts)]
             header = _is_header(path, features, decimal)
-            if header:
-                names = _column_names(fields)
-        rows = _checked_rows(reader, path, len(fields))
-        chunks = list(_chunks(rows if header else itertools.chain([fields], rows), len(fields)))
+            names = _column_names(first) if header else names
+        chunks = list(_chunks(rows if header else itertools.chain([first], rows), len(first)))
     if not chunks:
         raise DataError(f"{path} must have at least one row of data, got none")
     _check_names(path, [names[at] for at in chosen.read])
     columns = {}
     for at in chosen.read:
-        texts = _column_texts(chunks, at, len(fields))
-        where = f"{path}: column {names[at]!r}"
+        texts = _column_texts(chunks, at, len(first))
         if at in chosen.texts:
             columns[at] = texts.to_pandas()
         elif at == chosen.label:
             columns[at] = _written_labels(texts.to_pandas(), f"{path}: the label {names[at]!r}")
         else:
-            columns[at] = _values(texts, decimal, where)
+            columns[at] = _values(texts, decimal, f"{path}: column {names[at]!r}")
     return _labelled_table(columns, names, chosen, header)
 
 
-def read_parquet(
-    path: Path,
-    *,
-    label: str | int | None = None,
-    drop: Columns = (),
-    category: Columns = (),
-    only: Collection[str] | None = None,
-) -> LabelledTable:
-    """Read a Parquet file; parameters as for `read_csv`. The index of a data frame is left out."""
+def read_parquet(path: Path, options: TableOptions) -> LabelledTable:
+    """Read a Parquet file. The index of a data frame is left out."""
     import pandas
 
     with readable_file(path):
         frame = pandas.read_parquet(path).reset_index(drop=True)
         names = [str(name).strip() for name in frame.columns]
-        chosen = _chosen_columns(path, names, label, drop, category, only, True)
+        chosen = _chosen_columns(path, names, options, True)
         _check_names(path, [names[at] for at in chosen.read])
         columns = {}
         for at in chosen.read:
@@ -292,19 +279,27 @@ def _open_text(path: Path) -> TextIO:
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
 
 
-def _rows(reader: Any) -> Iterator[list[str]]:
-    """The rows of a text file that are not blank."""
-    return (row for row in reader if len(row) > 1 or (row and row[0].strip()))
+def _delimiter(path: Path, stream: TextIO, decimal: str) -> str:
+    """The delimiter of a text file, which is read from its beginning afterwards."""
+    if path.name.lower().endswith((".tsv", ".tsv.gz")):
+        return "\t"
+    first = next((line for line in stream if line.strip()), "")
+    stream.seek(0)
+    return next((mark for mark in ",;\t" if mark in first and mark != decimal), ",")
 
 
-def _checked_rows(reader: Any, path: Path, width: int) -> Iterator[list[str]]:
-    for row in _rows(reader):
-        if len(row) != width:
-            raise DataError(
-                f"{path}, line {reader.line_num}: every line must have {width} fields like the "
-                f"first, got {len(row)}"
-            )
-        yield row
+def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
+    """The rows of a text file that are not blank; DataError if one has another length."""
+    width = 0
+    for row in reader:
+        if len(row) > 1 or (row and row[0].strip()):
+            width = width or len(row)
+            if len(row) != width:
+                raise DataError(
+                    f"{path}, line {reader.line_num}: every line must have {width} fields like the "
+                    f"first, got {len(row)}"
+                )
+            yield row
 
 
 def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
@@ -360,15 +355,10 @@ def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
 
 
 def _chosen_columns(
-    path: Path,
-    names: list[str],
-    label: str | int | None,
-    drop: Columns,
-    category: Columns,
-    only: Collection[str] | None,
-    has_names: bool,
+    path: Path, names: list[str], options: TableOptions, has_names: bool
 ) -> _Chosen:
     """The columns that the options name; SettingError if one is unknown or names two columns."""
+    label, only = options.label, options.only
     if label is not None and len(names) < 2:
         raise DataError(
             f"{path} must have at least two columns, a feature and the label, got {len(names)}; "
@@ -394,12 +384,12 @@ def _chosen_columns(
         return names.index(column)
 
     label_at = None if label is None else position("label", label)
-    dropped = {position("drop", column) for column in drop}
+    dropped = {position("drop", column) for column in options.drop}
     if label_at in dropped:
         raise SettingError(f"drop must not name the label column of {path}, {label!r}")
     texts = {
         position("category", column)
-        for column in category
+        for column in options.category
         if only is None or isinstance(column, int) or column in names
     }
     read = [at for at in range(len(names)) if at not in dropped]
