@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
@@ -17,7 +18,6 @@ from boostsample.classifier.callbacks import (
     RoundCallbacks,
     with_callbacks,
 )
-from boostsample.classifier.continued import InitModel, init_model_of
 from boostsample.classifier.defaults import (
     AUTO,
     FEWEST_ROWS,
@@ -25,18 +25,20 @@ from boostsample.classifier.defaults import (
     MOST_ROWS,
     N_MEMBERS,
     ROUNDS_OF_FEW,
-    choose_settings,
     chooses_rounds,
 )
 from boostsample.classifier.early_stopping import EarlyStopping, Evaluation
-from boostsample.classifier.eval_metric import EvalMetric, Metric, check_eval_metric
+from boostsample.classifier.eval_metric import Metric, check_eval_metric
 from boostsample.classifier.file import ModelFiles
-from boostsample.classifier.inputs.estimator_inputs import (
-    estimator_families,
+from boostsample.classifier.fitted import Run
+from boostsample.classifier.init_model import InitModel, init_model_of
+from boostsample.classifier.inputs.fit_inputs import (
+    FitInputs,
+    check_fit_inputs,
+    check_prediction_inputs,
     inputs_are_numbers,
+    make_families,
     merged_columns,
-    prediction_inputs,
-    training_inputs,
     with_weight,
 )
 from boostsample.classifier.inputs.fit_rows import (
@@ -49,17 +51,12 @@ from boostsample.classifier.inputs.fit_rows import (
 )
 from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.prediction.calibration import (
-    best_temperature,
-    largest_score,
-    rule_temperature,
-)
+from boostsample.classifier.prediction.calibration import best_temperature, largest_score
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import label_offsets
 from boostsample.classifier.training import (
+    FitRun,
     Follower,
-    Run,
-    all_or_nothing,
     fit_checkpoint,
     fit_seed,
     resume,
@@ -73,9 +70,8 @@ from boostsample.family import Family
 from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
-from boostsample.loop.committee import Committee, mean_terms
+from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
-from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.strategy import Strategy
@@ -286,7 +282,6 @@ class BoostSampleClassifier(
         self.smoothing = smoothing
         self.eval_metric = eval_metric
 
-    @all_or_nothing
     @with_callbacks
     def fit(
         self,
@@ -322,7 +317,7 @@ class BoostSampleClassifier(
             `save` has written, a fitted classifier, or its `model_`. Its families come first, then
             those of `families` that it does not have; the default families stand for its own.
             `history_` has the new rounds, and its loss goes on from that of the model on these
-            examples; see `boostsample.classifier.continued`. The importances of a `model_` alone
+            examples; see `boostsample.classifier.init_model`. The importances of a `model_` alone
             are those of full steps: after smaller ones, give the classifier.
         X_val, y_val : like X and y, optional
             Rows for `n_rounds` "auto", `early_stopping` and `calibration`, in place of a part of X.
@@ -354,131 +349,90 @@ class BoostSampleClassifier(
         else:
             numbers = start.read_numbers(self.families)
         X = frame_of(X)
-        given = X, y, sample_weight
         columns = None if start is None else start.columns
-        examples, targets, weight = training_inputs(self, *given, numbers=numbers, columns=columns)
-        families = self._families(X, examples, start)
-        kept = np.flatnonzero(weight > 0)
-        self._multi_label = targets.ndim == 2
-        self.classes_, labels = classes_and_labels(targets, kept)
-        run = run_to_continue(self)
-        seed = fit_seed(self.random_state, self.checkpoint) if run is None else run.seed
+        inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
+        families = self._families(X, inputs, start)
+        weighted = np.flatnonzero(inputs.weight > 0)
+        multi_label = inputs.labels.ndim == 2
+        classes, labels = classes_and_labels(inputs.labels, weighted)
+        last_run = run_to_continue(self)
+        seed = fit_seed(self.random_state, self.checkpoint) if last_run is None else last_run.seed
         auto = chooses_rounds(self.n_rounds, self.warm_start)
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
-        rows = FitRows.of(with_weight(examples, kept), labels, weight[kept])
-        of_split = split_stream(seed), self._multi_label
-        limited = self.max_model_features is not None
+
+        # Rows to train on, and rows that members or all leave out.
+        examples = with_weight(inputs.examples, weighted)
+        rows = FitRows.of(examples, labels, inputs.weight[weighted])
+        stream = split_stream(seed)
         if check_held(X_val, y_val, sample_weight_val, auto or validates):
-            held = prediction_inputs(self, X_val, numbers=numbers)
-            of_held = held_labels(y_val, self.classes_, self._multi_label)
+            held = check_prediction_inputs(self, X_val, inputs.seen, numbers=numbers)
+            of_held = held_labels(y_val, classes, multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
         elif auto and start is None and not self.early_stopping:
-            one_model = limited or rows.train.size > MOST_ROWS
+            one_model = self.max_model_features is not None or rows.train.size > MOST_ROWS
             if rows.train.size >= FEWEST_ROWS and one_model:
-                rows = rows.split(self.validation_fraction, *of_split)
+                rows = rows.split(self.validation_fraction, stream, multi_label)
             elif rows.train.size >= FEWEST_ROWS:
-                rows = rows.left_out(N_MEMBERS, *of_split)
+                rows = rows.left_out(N_MEMBERS, stream, multi_label)
         elif validates:
-            rows = rows.split(self.validation_fraction, *of_split)
+            rows = rows.split(self.validation_fraction, stream, multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
-            more = prediction_inputs(self, X_eval, numbers=numbers)
-            of_more = held_labels(y_eval, self.classes_, self._multi_label, "y of eval_set")
-            rows = rows.joined(more, of_more, weight_eval, watched=True)
+            watched = check_prediction_inputs(self, X_eval, inputs.seen, numbers=numbers)
+            of_watched = held_labels(y_eval, classes, multi_label, "y of eval_set")
+            rows = rows.joined(watched, of_watched, weight_eval, watched=True)
         if start is not None:
-            start.check_classes(self, labels.shape[1])
+            start.check_classes(classes, multi_label, labels.shape[1])
             rows = rows._replace(
                 scores=start.model.decision_function(rows.examples),
                 largest=largest_score(start.model),
             )
+
         edges_from = rows.train if rows.train.size < rows.labels.shape[0] else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
         warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
-        offsets = np.zeros(labels.shape[1])
-        if self._multi_label:
+        offset = np.zeros(labels.shape[1])
+        if multi_label:
             of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
-            offsets = label_offsets(*of_train)
-
-        def booster_of(train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
-            strategy, learner, budget = choose_settings(
-                self.strategy,
-                self.learner,
-                self.budget,
-                train.size,
-                bank.n_features,
-                labels.shape[1],
-                limited=limited,
-            )
-            return Booster(
-                bank,
-                train,
-                rows.labels[train],
-                strategy,
-                learner,
-                n_rounds=n_rounds,
-                budget=budget,
-                weight_init=self.weight_init,
-                rng=np.random.default_rng(np.random.SeedSequence(seed, spawn_key=stream)),
-                n_jobs=self.n_jobs,
-                example_weight=rows.weight[train],
-                scores=None if rows.scores is None else rows.scores[train],
-                max_model_features=self.max_model_features,
-                learning_rate=self.learning_rate,
-                smoothing=self.smoothing,
-            )
-
+            offset = label_offsets(*of_train)
+        run = FitRun(
+            self,
+            inputs.seen,
+            classes,
+            multi_label,
+            families,
+            rows,
+            bank,
+            offset,
+            seed,
+            metric,
+            start,
+        )
+        n_members = run.n_members
         n_rounds: Any = self.n_rounds
         if auto:
             n_rounds = MOST_ROUNDS if rows.held else ROUNDS_OF_FEW
-        trained_on = [np.setdiff1d(rows.train, part) for part in rows.held] or [rows.train]
-        n_members = len(trained_on)
         booster: Booster | Committee
         rounds: list[Round] = []
         facts = None
         if n_members == 1:
-            booster = booster_of(rows.train, n_rounds)
-            facts = run_facts(booster, bank, self)
-            rounds = resume(booster, run, facts)
+            booster = run.booster(rows.train, n_rounds)
+            facts = run_facts(booster, run)
+            rounds = resume(booster, last_run, facts)
         else:
-            members = (booster_of(part, n_rounds, 2, at) for at, part in enumerate(trained_on))
+            trained_on = (np.setdiff1d(rows.train, part) for part in rows.held)
+            members = (run.booster(part, n_rounds, 2, at) for at, part in enumerate(trained_on))
             booster = Committee(list(members))
-        trained = rounds
-        self.__dict__.pop("validation_error_", None)  # of an earlier fit
-        self.offset_ = offsets
 
-        def fitted() -> dict[str, Any]:
-            terms = mean_terms(rounds, n_members)
-            if start is None:
-                model = Model(families, terms, labels.shape[1])
-            else:
-                model = start.model.extended(families, terms)
-            temperature = 1.0
-            if self.calibration is not None:
-                given = largest_score(model), [one.edge for one in rounds]
-                temperature = rule_temperature(*given, offsets, self._multi_label)
-            of_rounds = [one.terms for one in rounds]
-            new = term_importances(of_rounds, bank, rows.train, booster.step_size) / n_members
-            before = np.empty(0) if start is None else start.term_importances()
-            return {
-                "model_": model,
-                "temperature_": temperature,
-                "history_": evaluation.history(trained),
-                "term_importances_": np.concatenate([before, new]),
-            }
-
-        def evaluated(*parts: NDArray[np.int64]) -> EvalMetric:
-            scores = HeldScores(bank, rows, *parts)
-            return EvalMetric(metric, scores, offsets, self.classes_, self._multi_label)
-
-        watched = {f"eval_set_{at}": evaluated(some) for at, some in enumerate(rows.watched)}
+        watches = {f"eval_set_{at}": run.held_metric(part) for at, part in enumerate(rows.watched)}
         stopping = None
         if self.early_stopping or (auto and rows.held):
-            stopping = EarlyStopping(evaluated(*rows.held), watched, n_members)
-        evaluation = Evaluation(watched, n_members) if stopping is None else stopping
+            stopping = EarlyStopping(run.held_metric(*rows.held), watches, n_members)
+        evaluation = Evaluation(watches, n_members) if stopping is None else stopping
         followers: list[Follower] = [evaluation]
         callbacks = None
         if hasattr(self, "_skl_callbacks"):
-            callbacks = RoundCallbacks(self, booster, X, y, sample_weight, fitted)
+            callbacks = RoundCallbacks(run, booster, rounds, evaluation, X, y, sample_weight)
             followers.append(callbacks)
         train(
             booster,
@@ -489,34 +443,34 @@ class BoostSampleClassifier(
             before=None if callbacks is None else callbacks.begin,
             rounds=rounds,
         )
-        self._run = None
-        if facts is not None:
-            plans = booster.plans_rounds or (run is not None and run.plans_rounds)
-            self._run = Run(seed, facts, rounds, booster.small_state(), plans, booster.n_rounds)
-        self.strategy_ = booster.strategy
-        self.n_members_ = n_members
         evaluation.end()
+        chosen = rounds if stopping is None else rounds[: stopping.n_rounds() * n_members]
+        state = run.state(booster, chosen, evaluation.history(rounds))
         if stopping is not None:
-            self.validation_error_ = stopping.errors
-            rounds = trained[: stopping.n_rounds() * n_members]
-        self.__dict__.update(fitted())
+            state = replace(state, validation_error=stopping.errors)
         if rows.held and self.calibration in ("auto", "temperature"):
             scores = HeldScores(bank, rows, *rows.held)
-            for turn in range(0, len(rounds), n_members):
-                scores.add(*rounds[turn : turn + n_members])
-            self.temperature_ = best_temperature(scores, offsets, self._multi_label)
+            for turn in range(0, len(chosen), n_members):
+                scores.add(*chosen[turn : turn + n_members])
+            state = replace(state, temperature=best_temperature(scores, offset, multi_label))
+        if facts is not None:
+            plans = booster.plans_rounds or (last_run is not None and last_run.plans_rounds)
+            small_state = booster.small_state()
+            trained = Run(seed, facts, rounds, small_state, plans, booster.n_rounds)
+            state = replace(state, run=trained)
         if callbacks is not None:
-            callbacks.end()
+            callbacks.end(state)
+        state.assign(self)
         return self
 
-    def _families(self, X: Any, examples: Any, start: InitModel | None) -> list[Family]:
+    def _families(self, X: Any, inputs: FitInputs, start: InitModel | None) -> list[Family]:
         """The families of a fit, with those of the model that it starts from."""
-        if start is None:
-            return estimator_families(self.families, X, examples, self)
-        start.check_columns(self)
-        if self.families is None:
-            return list(start.model.families)
-        return start.families(estimator_families(self.families, X, examples, self))
+        if start is not None:
+            start.check_columns(inputs.seen)
+            if self.families is None:
+                return list(start.model.families)
+        families = make_families(self.families, X, inputs.examples, inputs.seen)
+        return families if start is None else start.families(families)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,9 +6,12 @@ ends the training after that round.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
+from boostsample.classifier.early_stopping import Evaluation
+from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
+from boostsample.classifier.training import FitRun
 from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
 from boostsample.records.outcome import Round
@@ -39,44 +42,62 @@ class RoundCallbacks:
 
     Parameters
     ----------
-    estimator : BoostSampleClassifier
+    fit : FitRun
     booster : Booster or Committee
         Its rounds are counted from those that it has done.
+    rounds : list of Round
+        All rounds so far, by the time of each call.
+    evaluation : Evaluation
     X, y, sample_weight
         As the user gave them.
-    fitted : callable
-        Returns the attributes that make the estimator a fitted one after the rounds so far; called
-        only if a callback asks for it.
     """
 
     def __init__(
         self,
-        estimator: Any,
+        fit: FitRun,
         booster: Booster | Committee,
+        rounds: Sequence[Round],
+        evaluation: Evaluation,
         X: Any,
         y: Any,
         sample_weight: Any,
-        fitted: Callable[[], Mapping[str, Any]],
     ) -> None:
+        self._fit, self._booster, self._rounds, self._evaluation = fit, booster, rounds, evaluation
         weights = None if sample_weight is None else {"sample_weight": sample_weight}
-        self._given = {"estimator": estimator, "X": X, "y": y, "metadata": weights}
-        self._fitted = fitted
-        self._fit = estimator._init_callback_context(max_subtasks=booster.n_rounds - booster.round)
-        self._fit.call_on_fit_task_begin(**self._given)
+        self._arguments = {"estimator": fit.settings, "X": X, "y": y, "metadata": weights}
+        n_rounds = booster.n_rounds - booster.round
+        self._context = fit.settings._init_callback_context(max_subtasks=n_rounds)
+        self._context.call_on_fit_task_begin(**self._arguments)
         self._round: Any = None
 
     def begin(self) -> None:
         """Begin a round."""
-        self._round = self._fit.subcontext(task_name="round")
-        self._round.call_on_fit_task_begin(**self._given)
+        self._round = self._context.subcontext(task_name="round")
+        self._round.call_on_fit_task_begin(**self._arguments)
 
-    def __call__(self, one: Round) -> bool:
+    def __call__(self, done: Round) -> bool:
         """End a round; whether a callback asks to stop. Rounds of earlier fits are ignored."""
         if self._round is None:
             return False
-        end = self._round.call_on_fit_task_end
-        return bool(end(**self._given, reconstruction_attributes=self._fitted))
+        return bool(
+            self._round.call_on_fit_task_end(
+                **self._arguments, reconstruction_attributes=self._attributes
+            )
+        )
 
-    def end(self) -> None:
-        """End the fit."""
-        self._fit.call_on_fit_task_end(**self._given, reconstruction_attributes=self._fitted)
+    def end(self, state: FittedState) -> None:
+        """End the fit with its final state."""
+        self._context.call_on_fit_task_end(
+            **self._arguments, reconstruction_attributes=_all_attributes(state)
+        )
+
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes of the classifier fitted so far; made only if a callback asks for them."""
+        history = self._evaluation.history(self._rounds)
+        state = self._fit.state(self._booster, self._rounds, history)
+        return _all_attributes(state)
+
+
+def _all_attributes(state: FittedState) -> dict[str, Any]:
+    # scikit-learn sets them on a copy of the estimator, which may have those of an earlier fit.
+    return {**dict.fromkeys(FITTED_ATTRIBUTES), **state.attributes()}

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-import functools
 import numbers
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
-from boostsample.classifier.inputs.column_names import check_same_names, fitted_names
+from boostsample.classifier.defaults import choose_settings
+from boostsample.classifier.eval_metric import EvalMetric, Metric
+from boostsample.classifier.fitted import FittedState, Run
+from boostsample.classifier.init_model import InitModel
+from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
+from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
+from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.errors import DataError, SettingError
+from boostsample.family import Family
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
-from boostsample.loop.committee import Committee
+from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_facts import differences
+from boostsample.models.importances import term_importances
+from boostsample.models.model import Model
 from boostsample.records.outcome import Round
 
 Follower: TypeAlias = Callable[[Round], object]
@@ -36,23 +45,113 @@ _FEATURES = "features"
 _NAMES = "names of columns"
 _START = "strategy before the first round"
 _WAY_OUT = "set warm_start=False to train anew"
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
-def all_or_nothing(method: _Method) -> _Method:
-    """The method of an estimator; if it fails or is interrupted, all attributes are as before."""
+@dataclass(frozen=True)
+class FitRun:
+    """What the rounds of a fit are trained on, and the fitted state that they make.
 
-    @functools.wraps(method)
-    def fit(estimator: Any, *args: Any, **given: Any) -> Any:
-        before = dict(vars(estimator))
-        try:
-            return method(estimator, *args, **given)
-        except BaseException:
-            vars(estimator).clear()
-            vars(estimator).update(before)
-            raise
+    Attributes
+    ----------
+    settings : BoostSampleClassifier
+        Only its parameters are read.
+    seen : SeenColumns
+    classes : ndarray
+    multi_label : bool
+    families : sequence of Family
+    rows : FitRows
+    bank : Bank
+        Of these families and rows.
+    offset : ndarray of float64, shape (K,)
+    seed : list of int
+    metric : str or callable
+        The setting `eval_metric`, checked.
+    start : InitModel or None
+    """
 
-    return cast(_Method, fit)
+    settings: Any
+    seen: SeenColumns
+    classes: NDArray[Any]
+    multi_label: bool
+    families: Sequence[Family]
+    rows: FitRows
+    bank: Bank
+    offset: NDArray[np.float64]
+    seed: list[int]
+    metric: Metric
+    start: InitModel | None = None
+
+    @property
+    def n_members(self) -> int:
+        """Models whose mean is the score."""
+        return max(1, len(self.rows.held))
+
+    def booster(self, train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
+        """The booster of some of the rows, before its first round."""
+        settings, rows = self.settings, self.rows
+        strategy, learner, budget = choose_settings(
+            settings.strategy,
+            settings.learner,
+            settings.budget,
+            train.size,
+            self.bank.n_features,
+            self.offset.size,
+            limited=settings.max_model_features is not None,
+        )
+        return Booster(
+            self.bank,
+            train,
+            rows.labels[train],
+            strategy,
+            learner,
+            n_rounds=n_rounds,
+            budget=budget,
+            weight_init=settings.weight_init,
+            rng=np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=stream)),
+            n_jobs=settings.n_jobs,
+            example_weight=rows.weight[train],
+            scores=None if rows.scores is None else rows.scores[train],
+            max_model_features=settings.max_model_features,
+            learning_rate=settings.learning_rate,
+            smoothing=settings.smoothing,
+        )
+
+    def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
+        """The metric of rows that are not trained on; see `HeldScores`."""
+        scores = HeldScores(self.bank, self.rows, *parts)
+        return EvalMetric(self.metric, scores, self.offset, self.classes, self.multi_label)
+
+    def state(
+        self, booster: Booster | Committee, rounds: Sequence[Round], history: list[dict[str, Any]]
+    ) -> FittedState:
+        """The state of the classifier with the model of these rounds."""
+        n_members, n_labels = self.n_members, self.offset.size
+        terms = mean_terms(rounds, n_members)
+        before = np.empty(0) if self.start is None else self.start.term_importances()
+        if self.start is None:
+            model = Model(self.families, terms, n_labels)
+        else:
+            model = self.start.model.extended(self.families, terms)
+        temperature = 1.0
+        if self.settings.calibration is not None:
+            edges = [done.edge for done in rounds]
+            temperature = rule_temperature(
+                largest_score(model), edges, self.offset, self.multi_label
+            )
+        of_rounds = [done.terms for done in rounds]
+        importances = term_importances(of_rounds, self.bank, self.rows.train, booster.step_size)
+        return FittedState(
+            self.seen,
+            self.classes,
+            self.multi_label,
+            model,
+            self.offset,
+            temperature,
+            np.concatenate([before, importances / n_members]),
+            history,
+            booster.strategy,
+            n_members,
+        )
 
 
 def train(
@@ -143,36 +242,6 @@ def fit_checkpoint(
     return None if path is None else Checkpoint(path, booster, seconds, {"seed": seed})
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What `warm_start` needs to continue a fit; pickled with the classifier.
-
-    Neither features nor weights are kept: the weights follow from the terms, at O(N) a round.
-
-    Attributes
-    ----------
-    seed : list of int
-        As from `fit_seed`.
-    facts : dict
-        What must be the same, by name.
-    rounds : list of Round
-        All rounds trained: terms, history rows and edges.
-    state : dict
-        `Booster.small_state` after the last of them.
-    plans_rounds : bool
-        Whether the strategy has read the number of rounds planned.
-    n_rounds : int
-        That number.
-    """
-
-    seed: list[int]
-    facts: dict[str, Any]
-    rounds: list[Round]
-    state: dict[str, Any]
-    plans_rounds: bool
-    n_rounds: int
-
-
 def run_to_continue(estimator: Any) -> Run | None:
     """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
 
@@ -203,7 +272,7 @@ def run_to_continue(estimator: Any) -> Run | None:
     return run
 
 
-def run_facts(booster: Booster, bank: Bank, estimator: Any) -> dict[str, Any]:
+def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
     """What two runs must share for one to continue the other; `booster` before its first round."""
     start = booster.small_state()
     return {
@@ -213,12 +282,12 @@ def run_facts(booster: Booster, bank: Bank, estimator: Any) -> dict[str, Any]:
         "max_model_features": booster.max_model_features,
         "learning_rate": booster.step_size.learning_rate,
         "smoothing": booster.step_size.smoothing,
-        "weight_init": estimator.weight_init,
-        "families": ", ".join(family.name for family in bank.families),
-        "number of features": bank.n_features,
+        "weight_init": fit.settings.weight_init,
+        "families": ", ".join(family.name for family in fit.bank.families),
+        "number of features": fit.bank.n_features,
         _EXAMPLES: start["weights"],
-        _FEATURES: _digest(bank),
-        _NAMES: fitted_names(vars(estimator)),
+        _FEATURES: _digest(fit.bank),
+        _NAMES: fit.seen.names,
         _START: _checksum(start["strategy"]),
     }
 

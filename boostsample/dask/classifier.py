@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from boostsample.checks import warn_of_merged_columns
 from boostsample.classifier.defaults import AUTO, choose_settings
-from boostsample.classifier.inputs.column_names import are_text, keep_names
+from boostsample.classifier.fitted import FittedState
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.classifier.prediction.prediction_mixin import accuracy
@@ -39,20 +39,6 @@ _distributed: Any = importlib.import_module("distributed")
 _OF_CLUSTER = ("client", "n_shards", "patience")
 """Parameters that the classifier on one machine does not have."""
 _CALIBRATIONS = (None, "auto", "rule")
-_FITTED = (
-    "classes_",
-    "model_",
-    "history_",
-    "strategy_",
-    "term_importances_",
-    "offset_",
-    "temperature_",
-    "columns_",
-    "n_features_in_",
-    "feature_names_in_",
-    "_column_names",
-    "_multi_label",
-)
 
 
 class DaskBoostSampleClassifier(
@@ -102,6 +88,10 @@ class DaskBoostSampleClassifier(
     --------
     See docs/cluster.md.
     """
+
+    model_: Model
+    classes_: NDArray[Any]
+    _multi_label: bool
 
     def __init__(
         self,
@@ -221,22 +211,24 @@ class DaskBoostSampleClassifier(
                 FitProgress(booster.n_rounds) if self.verbose else None,
                 fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
             )
-            self.strategy_ = booster.strategy
-        terms = (term for one in rounds for term in one.terms)
-        self.model_ = Model(facts.families, terms, facts.n_labels)
-        self.history_ = [row for one in rounds for row in one.rows]
-        self.term_importances_ = model_importances(self.model_, step_size=booster.step_size)
-        self.classes_, self._multi_label = facts.classes, facts.multi_label
-        self.offset_, self.columns_ = facts.offset, None
-        self.temperature_ = 1.0
+        terms = (term for done in rounds for term in done.terms)
+        model = Model(facts.families, terms, facts.n_labels)
+        temperature = 1.0
         if self.calibration is not None:
-            given = largest_score(self.model_), [one.edge for one in rounds]
-            self.temperature_ = rule_temperature(*given, facts.offset, facts.multi_label)
-        self.n_features_in_ = facts.shape[0]
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        keep_names(self, facts.names)
-        if facts.names is not None and are_text(facts.names):
-            self.feature_names_in_ = np.array(facts.names, object)
+            edges = [done.edge for done in rounds]
+            largest = largest_score(model)
+            temperature = rule_temperature(largest, edges, facts.offset, facts.multi_label)
+        FittedState(
+            facts.seen,
+            facts.classes,
+            facts.multi_label,
+            model,
+            facts.offset,
+            temperature,
+            model_importances(model, step_size=booster.step_size),
+            [row for done in rounds for row in done.rows],
+            booster.strategy,
+        ).assign(self)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -245,19 +237,23 @@ class DaskBoostSampleClassifier(
         A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed
         arrays for a list of delayed parts, nothing computed yet; an array for any other X, at once.
         """
-        width = self._n_labels() if self._multi() else None
+        local = self.to_local()
+        width = self.model_.n_labels if self._multi_label else None
         dtype = np.int64 if self._multi_label else self.classes_.dtype
-        return predicted(self.to_local(), Answer("predict", dtype, width), X)
+        return predicted(local, Answer("predict", dtype, width), X)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities (n, number of classes), or of labels (n, K); of the kind of `predict`."""
-        width = self._n_labels() if self._multi() else int(self.classes_.size)
-        return predicted(self.to_local(), Answer("predict_proba", np.float64, width), X)
+        local = self.to_local()
+        return predicted(local, Answer("predict_proba", np.float64, self.classes_.size), X)
 
     def decision_function(self, X: Any) -> Any:
         """Scores (n, K), or (n,) with two classes; of the kind of `predict`."""
-        width = None if self._n_labels() == 1 and not self._multi() else self._n_labels()
-        return predicted(self.to_local(), Answer("decision_function", np.float64, width), X)
+        local = self.to_local()
+        width = (
+            None if self.model_.n_labels == 1 and not self._multi_label else self.model_.n_labels
+        )
+        return predicted(local, Answer("decision_function", np.float64, width), X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """As of `BoostSampleClassifier.score`; computes collections."""
@@ -272,13 +268,11 @@ class DaskBoostSampleClassifier(
     def to_local(self) -> BoostSampleClassifier:
         """A fitted classifier on one machine: equal predictions, to the bit; saves and exports."""
         check_is_fitted(self)
-        given = self.get_params(deep=False)
+        settings = self.get_params(deep=False)
         local = BoostSampleClassifier(
-            **{name: one for name, one in given.items() if name not in _OF_CLUSTER}
+            **{name: value for name, value in settings.items() if name not in _OF_CLUSTER}
         )
-        for name in _FITTED:
-            if hasattr(self, name):
-                setattr(local, name, getattr(self, name))
+        FittedState.of(self).assign(local)
         return local
 
     @property
@@ -296,15 +290,6 @@ class DaskBoostSampleClassifier(
     def family_importances_(self) -> dict[str, float]:
         """As of `BoostSampleClassifier`."""
         return self.to_local().family_importances_
-
-    def _multi(self) -> bool:
-        """Whether y has several labels."""
-        check_is_fitted(self)
-        return bool(self._multi_label)
-
-    def _n_labels(self) -> int:
-        check_is_fitted(self)
-        return self.model_.n_labels
 
     def _client(self) -> Any:
         """The client in use; SettingError if there is none."""

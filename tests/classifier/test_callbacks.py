@@ -118,7 +118,7 @@ class Importances:
     teardown = on_fit_task_begin = setup
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
-        assert not hasattr(fitted_estimator, "validation_error_")
+        assert getattr(fitted_estimator, "validation_error_", None) is None
         self.shares = fitted_estimator.feature_importances_
         self.of_rounds.append(fitted_estimator.term_importances_)
 

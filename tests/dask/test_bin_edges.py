@@ -116,7 +116,7 @@ def test_images_have_the_edges_of_their_families(rng: np.random.Generator) -> No
     facts = merged(summaries(X, [0, 30, 60]), [Identity((4, 4))], REFERENCE)
     whole = FeatureBank.build([Identity((4, 4))], X)
     np.testing.assert_array_equal(facts.cuts[0], whole.cuts)
-    assert facts.shape == (4, 4)
+    assert facts.seen.width == 4
 
 
 def test_groups_of_columns_are_families(rng: np.random.Generator) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
+from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
+from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.models.model import Model
@@ -120,7 +121,8 @@ def onnx_inputs(classifier: Any, X: Any, *, computed: bool = False) -> NDArray[n
     the order of their numbers.
     """
     numbers = inputs_are_numbers(classifier.model_.families)
-    examples = prediction_inputs(classifier, X, numbers=numbers)
+    seen = SeenColumns.of_fitted(classifier)
+    examples = check_prediction_inputs(classifier, X, seen, numbers=numbers)
     if computed:
         used = np.unique(classifier.model_.feature)
         return np.ascontiguousarray(classifier.model_.features(examples, used))

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.classifier.inputs.estimator_inputs import inputs_are_numbers, prediction_inputs
+from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
+from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
 from boostsample.classifier.prediction.staged import staged_scores
 from boostsample.errors import SettingError, unknown
@@ -205,7 +206,8 @@ class PredictionMixin:
     def _examples(self, X: Any) -> Any:
         """Checked examples for prediction."""
         check_is_fitted(self)
-        return prediction_inputs(self, X, numbers=inputs_are_numbers(self.model_.families))
+        numbers = inputs_are_numbers(self.model_.families)
+        return check_prediction_inputs(self, X, SeenColumns.of_fitted(self), numbers=numbers)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K)."""

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from boostsample.checks import check_example_weight
-from boostsample.classifier.inputs.column_names import check_container
+from boostsample.classifier.inputs.fit_inputs import as_numbers
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
+from boostsample.classifier.inputs.seen_columns import check_container
 from boostsample.errors import DataError, ShardError, one_line
 from boostsample.hashing import crc32_of_arrays
 from boostsample.labels import class_values
@@ -74,10 +75,8 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     Raises
     ------
     DataError
-        If the columns are not numbers, if labels are invalid, or if labels and weights do not fit
-        the rows.
-    ValueError
-        Of scikit-learn's checks: infinite values.
+        If the columns are not numbers, a value is infinite, labels are invalid, or labels and
+        weights do not fit the rows.
     """
     if hasattr(X, "tocsr"):
         raise DataError(
@@ -86,43 +85,32 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
         )
     X = np.asarray(X) if isinstance(X, list | tuple) else frame_of(X)  # a list of a bag
     labels = class_values(y)
-    if X.shape[0] != labels.shape[0]:
+    n = labels.shape[0]
+    if X.shape[0] != n:
         raise DataError(
-            f"X and y must have the same chunks, got {X.shape[0]:,} rows of X and "
-            f"{labels.shape[0]:,} of y; rechunk or repartition one of them like the other"
+            f"X and y must have the same chunks, got {X.shape[0]:,} rows of X and {n:,} of y; "
+            "rechunk or repartition one of them like the other"
         )
-    given = None if weight is None else _weights(weight, labels.shape[0])
-    if not labels.shape[0] or (given is not None and not given.any()):
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)
+        weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
+        if weight.any() or weight.shape != (n,):  # a part may have no weight, unlike the table
+            check_example_weight(weight, n)
+    if not n or (weight is not None and not weight.any()):
         return None
     check_container(X)
-    names = _numeric_names(X) if is_frame(X) else None
-    examples = check_array(
-        X, dtype="numeric", allow_nd=True, ensure_all_finite="allow-nan", input_name="X"
-    )
-    if given is None or given.all():
-        return PartRows(examples, labels, given, names)
-    kept = given > 0
-    return PartRows(examples[kept], labels[kept], given[kept], names)
-
-
-def _weights(weight: Any, n: int) -> NDArray[np.float64]:
-    found = np.asarray(weight, dtype=np.float64)
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found[:, 0]
-    if found.shape == (n,) and n and not (found != 0).any():
-        return found  # a part may have no weight; the whole table may not
-    if n or found.shape != (n,):
-        check_example_weight(found, n)
-    return found
-
-
-def _numeric_names(frame: Any) -> tuple[Any, ...]:
-    """Names of the columns; DataError unless all hold numbers or truth values."""
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        if not is_number(dtype):
-            raise DataError(
-                f"on a cluster, columns must hold numbers or truth values, got {name!r} "
-                f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
-                "X.categorize(), or drop it"
-            )
-    return tuple(frame.columns)
+    names = None
+    if is_frame(X):
+        names = tuple(X.columns)
+        for name, dtype in zip(names, X.dtypes, strict=True):
+            if not is_number(dtype):
+                raise DataError(
+                    f"on a cluster, columns must hold numbers or truth values, got {name!r} "
+                    f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
+                    "X.categorize(), or drop it"
+                )
+    examples = as_numbers(X, check_array)
+    if weight is None or weight.all():
+        return PartRows(examples, labels, weight, names)
+    weighted = weight > 0
+    return PartRows(examples[weighted], labels[weighted], weight[weighted], names)

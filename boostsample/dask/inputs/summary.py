@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,8 +25,8 @@ from numpy.typing import NDArray
 from boostsample.banks.binning import find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE
-from boostsample.classifier.inputs.column_names import are_text, keep_names
-from boostsample.classifier.inputs.estimator_inputs import estimator_families, merged_columns
+from boostsample.classifier.inputs.fit_inputs import make_families, merged_columns
+from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum
 from boostsample.errors import DataError
 from boostsample.family import Family
@@ -164,9 +163,7 @@ class TableFacts(NamedTuple):
         Cuts and numbers of bins of all features.
     n_reference : int
         Rows of the sample that quantiles come from.
-    names : tuple or None
-    shape : tuple of int
-        Of one example.
+    seen : SeenColumns
     classes : ndarray, shape (C,)
     multi_label : bool
     weights : ndarray of float64, shape (C, 4)
@@ -182,8 +179,7 @@ class TableFacts(NamedTuple):
     families: list[Family]
     cuts: Cuts
     n_reference: int
-    names: tuple[Any, ...] | None
-    shape: tuple[int, ...]
+    seen: SeenColumns
     classes: NDArray[Any]
     multi_label: bool
     weights: NDArray[np.float64]
@@ -216,41 +212,40 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
     SettingError
         If the families are unknown, or do not read numbers.
     """
-    some = [(at, one) for at, one in enumerate(summaries) if one.n_rows]
-    if not some:
+    with_rows = [(at, part) for at, part in enumerate(summaries) if part.n_rows]
+    if not with_rows:
         raise DataError("the table must have a row of weight above 0, got none in its parts")
-    head_at, head = some[0]
-    for at, one in some:
-        for what, mine, first in (
-            ("columns", one.sample.shape[1:], head.sample.shape[1:]),
-            ("names of columns", one.names, head.names),
-            ("kind of y", one.multi_label, head.multi_label),
+    head_at, head = with_rows[0]
+    for at, part in with_rows:
+        for kind, of_part, of_head in (
+            ("columns", part.sample.shape[1:], head.sample.shape[1:]),
+            ("names of columns", part.names, head.names),
+            ("kind of y", part.multi_label, head.multi_label),
         ):
-            if repr(mine) != repr(first):  # names may be NaN
+            if repr(of_part) != repr(of_head):  # names may be NaN
                 raise DataError(
-                    f"all parts must have the same {what}, got {first!r:.200} in part {head_at} "
-                    f"and {mine!r:.200} in part {at}"
+                    f"all parts must have the same {kind}, got {of_head!r:.200} in part {head_at} "
+                    f"and {of_part!r:.200} in part {at}"
                 )
-    parts = [one for _, one in some]
+    parts = [part for _, part in with_rows]
     classes, weights = _merged_classes(parts)
-    n_rows = [one.n_rows for one in summaries]
     rows = _merged_sample(parts, reference)
-    found = _families(families, rows, head.names)
-    cuts = cuts_of_rows(found, rows)
-    _exact(found, parts, cuts)
+    seen = SeenColumns.of(rows.shape[1], head.names)
+    of_table = make_families(families, rows, rows, seen)
+    cuts = cuts_of_rows(of_table, rows)
+    _exact(of_table, parts, cuts)
     return TableFacts(
-        n_rows,
-        [one.checksum for one in summaries],
-        found,
+        [part.n_rows for part in summaries],
+        [part.checksum for part in summaries],
+        of_table,
         cuts,
         rows.shape[0],
-        head.names,
-        rows.shape[1:],
+        seen,
         classes,
         head.multi_label,
         weights,
         _offsets(parts, classes.size),
-        merged_columns(found, cuts[1], rows),
+        merged_columns(of_table, cuts[1], rows),
     )
 
 
@@ -287,15 +282,6 @@ def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]
     share = min(one.sample.shape[0] / one.n_rows for one in parts)
     share = min(share, reference / sum(one.n_rows for one in parts))
     return np.concatenate([one.sample[: math.ceil(share * one.n_rows - 1e-9)] for one in parts])
-
-
-def _families(families: Any, rows: NDArray[Any], names: tuple[Any, ...] | None) -> list[Family]:
-    """The families of the setting, as of the classifier on one machine."""
-    facts = SimpleNamespace(columns_=None)
-    keep_names(facts, names)
-    if names is not None and are_text(names):
-        facts.feature_names_in_ = np.array(names, object)
-    return estimator_families(families, rows, rows, facts)
 
 
 def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.classifier.file import SAVED, load_classifier
-from boostsample.classifier.inputs.column_names import (
-    check_family_names,
-    check_same_names,
-    fitted_names,
-)
-from boostsample.classifier.inputs.estimator_inputs import feature_names, inputs_are_numbers
+from boostsample.classifier.file import load_classifier
+from boostsample.classifier.fitted import FittedState
+from boostsample.classifier.inputs.fit_inputs import inputs_are_numbers
 from boostsample.classifier.inputs.frames import TableColumns
+from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.models.importances import model_importances
@@ -31,57 +28,56 @@ from boostsample.models.model import Model
 
 @dataclass(frozen=True)
 class InitModel:
-    """A model to continue, with the fitted attributes of its classifier.
+    """A model to continue, with the fitted state of its classifier.
 
-    Of a `Model` alone there are none, and classes and columns are those of the new data.
+    Of a `Model` alone there is none, and classes and columns are those of the new data.
     """
 
     model: Model
-    attributes: dict[str, Any] = field(default_factory=dict)
+    state: FittedState | None = None
 
     @property
     def columns(self) -> TableColumns | None:
         """How its columns of categories become indicators."""
-        columns: TableColumns | None = self.attributes.get("columns_")
-        return columns
+        return None if self.state is None else self.state.seen.table
 
     def read_numbers(self, families: Any) -> bool:
         """Whether its families read numbers; SettingError if those of the setting do not agree."""
         numbers = inputs_are_numbers(self.model.families)
         if families is not None and inputs_are_numbers(families) != numbers:
-            what = ("documents", "numbers")[numbers]
+            inputs = ("documents", "numbers")[numbers]
             raise SettingError(
-                f"families must read the same X as those of init_model, which read {what}, got "
+                f"families must read the same X as those of init_model, which read {inputs}, got "
                 f"{families!r:.80}"
             )
         return numbers
 
-    def check_columns(self, estimator: Any) -> None:
-        """DataError unless X, as the estimator has seen it, has the columns of the model."""
-        given = self.attributes
-        if given and given.get("columns_") is None and estimator.columns_ is not None:
+    def check_columns(self, seen: SeenColumns) -> None:
+        """DataError unless X has the columns of the model."""
+        if self.state is None:
+            return seen.check_families(self.model.families)
+        before = self.state.seen
+        if before.table is None and seen.table is not None:
             raise DataError(
                 "X must have the columns of init_model, which are numbers, got columns of "
                 "categories or dates; encode them as then, or fit without init_model"
             )
-        old, new = (one.get("n_features_in_") for one in (given, vars(estimator)))
-        if old is not None and new is not None and old != new:
+        if None not in (before.width, seen.width) and before.width != seen.width:
             raise DataError(
-                f"X must have the columns of init_model (n_features_in_ {old}), got {new}"
+                f"X must have the columns of init_model (n_features_in_ {before.width}), got "
+                f"{seen.width}"
             )
-        check_same_names(fitted_names(vars(estimator)), fitted_names(given), "init_model")
-        if not given:
-            check_family_names(self.model.families, feature_names(estimator))
+        check_same_names(seen.names, before.names, "init_model")
 
-    def check_classes(self, estimator: Any, n_labels: int) -> None:
-        """DataError unless the classes, as the estimator has seen them, are those of the model."""
-        if self.attributes:
-            mine, several = self.attributes["classes_"], self.attributes["_multi_label"]
-            same = mine.tolist() == estimator.classes_.tolist()  # exact: int64 and float64, too
-            if not same or several != estimator._multi_label:
+    def check_classes(self, classes: NDArray[Any], multi_label: bool, n_labels: int) -> None:
+        """DataError unless the classes of y are those of the model."""
+        if self.state is not None:
+            before = self.state.classes
+            same = before.tolist() == classes.tolist()  # exact: int64 and float64, too
+            if not same or self.state.multi_label != multi_label:
                 raise DataError(
-                    f"y must have the classes of init_model, {_brief(mine)}, got "
-                    f"{_brief(estimator.classes_)}; give examples of all of them and no others"
+                    f"y must have the classes of init_model, {_brief(before)}, got "
+                    f"{_brief(classes)}; give examples of all of them and no others"
                 )
         if n_labels != self.model.n_labels:
             raise DataError(
@@ -90,15 +86,15 @@ class InitModel:
 
     def term_importances(self) -> NDArray[np.float64]:
         """Importances of its terms, see `boostsample.models.importances`."""
-        known: NDArray[np.float64] | None = self.attributes.get("term_importances_")
+        known = None if self.state is None else self.state.term_importances
         return model_importances(self.model) if known is None else known
 
-    def families(self, own: Sequence[Family]) -> list[Family]:
-        """Its families, then those of `own` that it does not have."""
+    def families(self, further: Sequence[Family]) -> list[Family]:
+        """Its families, then those of `further` that it does not have."""
         old = list(self.model.families)
-        new = [family for family in own if family not in old]
+        new = [family for family in further if family not in old]
         for family in new:
-            if family.name in [one.name for one in old]:
+            if family.name in [of_model.name for of_model in old]:
                 raise SettingError(
                     f"the family {family.name!r} differs from that of init_model; give it another "
                     "name, or leave it out to use that of init_model"
@@ -128,8 +124,7 @@ def init_model_of(init_model: Any, kind: type[Any]) -> InitModel | None:
             "init_model must be a model file, a fitted BoostSampleClassifier or its model_, got "
             f"{init_model!r:.80}"
         )
-    names = [name for name in SAVED if hasattr(init_model, name)]
-    return InitModel(model, {name: getattr(init_model, name) for name in names})
+    return InitModel(model, FittedState.of(init_model))
 
 
 def _brief(value: Any) -> str:

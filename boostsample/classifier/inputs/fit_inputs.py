@@ -7,12 +7,15 @@ not numbers, such as documents, are passed on unchanged.
 
 from __future__ import annotations
 
+import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import sklearn
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,20 +27,11 @@ from boostsample.checks import (
     warn_of_merged_columns,
 )
 from boostsample.classifier.inputs.class_weight import with_class_weight
-from boostsample.classifier.inputs.column_names import (
+from boostsample.classifier.inputs.frames import Column, TableColumns, frame_of, is_frame, is_number
+from boostsample.classifier.inputs.seen_columns import (
+    SeenColumns,
     check_container,
-    check_family_names,
-    check_fitted_names,
-    check_positions,
-    keep_names,
-    with_names,
-)
-from boostsample.classifier.inputs.frames import (
-    Column,
-    TableColumns,
-    frame_of,
-    is_frame,
-    is_number,
+    check_same_names,
 )
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
@@ -56,9 +50,6 @@ _GROUPINGS = ("dtype", "prefix")
 
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
-
-_COMPLEX = "Complex data not supported"
-"""Words that scikit-learn's checks of estimators look for."""
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -87,7 +78,28 @@ def inputs_are_numbers(families: Any) -> bool:
     return not without
 
 
-def training_inputs(
+@dataclass(frozen=True)
+class FitInputs:
+    """Checked inputs of a fit.
+
+    Attributes
+    ----------
+    examples : ndarray, shape (n, ...), or sparse matrix in CSC format, shape (n, d)
+        Numbers; or an array of objects (n, ...), such as documents.
+    labels : ndarray, shape (n,) or (n, K)
+        Class values, or 0 and 1 of several labels.
+    weight : ndarray of float64, shape (n,)
+        Weights of the examples times those of the estimator's `class_weight`.
+    seen : SeenColumns
+    """
+
+    examples: Any
+    labels: NDArray[Any]
+    weight: NDArray[np.float64]
+    seen: SeenColumns
+
+
+def check_fit_inputs(
     estimator: Any,
     X: Any,
     y: Any,
@@ -95,34 +107,29 @@ def training_inputs(
     *,
     numbers: bool,
     columns: TableColumns | None = None,
-) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
-    """Validated training examples, labels and example weights (n,).
+) -> FitInputs:
+    """The checked inputs of a fit; the estimator stays as it is.
 
-    Numbers become an array (n, ...) or a sparse matrix in CSC format (n, d), and the estimator gets
-    scikit-learn's `n_features_in_` and `feature_names_in_`, or `_column_names`; other examples
-    become an array of objects (n, ...). Labels are (n,), or (n, K) of a multi-label y, also of a
-    sparse one; weights are those of the examples times those of the estimator's `class_weight`. The
-    estimator's `columns_` are the given ones, or those of a data frame that is not all numbers,
-    else None; rows of weight 0 have no categories. Raises the ValueError of scikit-learn's checks,
-    or a DataError if X holds something else than numbers and categories, or if labels or weights
-    are invalid.
+    The columns of a data frame that is not all numbers become numbers by `columns`, by default by
+    those of the frame itself; rows of weight 0 have no categories. Raises the ValueError of
+    scikit-learn's checks, or a DataError if X holds something else than numbers and categories, or
+    if labels or weights are invalid.
     """
     labels = _labels(y)
     check_container(X)
-    keep_names(estimator, X.columns if numbers and is_frame(X) else None)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
     else:
         mixed = is_frame(X) or not columns.all_numbers
     if not numbers:
-        for name in ("n_features_in_", "feature_names_in_"):  # left by an earlier fit
-            vars(estimator).pop(name, None)
-        examples = _objects(X)
+        examples, width = _objects(X), None
     elif mixed:
-        examples = validate_data(estimator, with_names(X), skip_check_array=True)
+        examples, width = X, X.shape[1] if is_frame(X) else None
     else:
-        with _explained(X):
-            examples = _as_numbers(validate_data(estimator, with_names(X), **_RULES))
+        # scikit-learn writes attributes of the fit on the object that it checks for.
+        checks_for = copy.copy(estimator)
+        examples = as_numbers(X, partial(validate_data, checks_for))
+        width = checks_for.n_features_in_
     check_consistent_length(examples, labels)
     weight = check_example_weight(sample_weight, examples.shape[0])
     weight = with_class_weight(estimator.class_weight, labels, weight)
@@ -130,67 +137,67 @@ def training_inputs(
     if mixed:
         if columns is None:
             columns = TableColumns.learn(X, weight > 0)
-        elif estimator.n_features_in_ != len(columns.columns):
+        elif width is not None and width != len(columns.columns):
             raise DataError(
-                f"X must have the {len(columns.columns)} columns of init_model, got "
-                f"{estimator.n_features_in_}"
+                f"X must have the {len(columns.columns)} columns of init_model, got {width}"
             )
         merged: list[str] = []
         examples = columns.transform(X, merged)
         warn_of_merged_columns(merged)
-    estimator.columns_ = columns
-    return examples, labels, weight
+    names = X.columns if numbers and is_frame(X) else None
+    return FitInputs(examples, labels, weight, SeenColumns.of(width, names, columns))
 
 
-def with_weight(examples: Any, kept: NDArray[np.intp]) -> Any:
-    """The kept examples; not copied if all are kept: they may take most of the memory."""
-    return examples if kept.size == examples.shape[0] else examples[kept]
-
-
-def prediction_inputs(estimator: Any, X: Any, *, numbers: bool) -> Any:
-    """Validated examples for prediction, as after `training_inputs`."""
+def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, numbers: bool) -> Any:
+    """Checked examples for predictions of a fit that has seen these columns."""
     if not numbers:
         return _objects(X)
     X = frame_of(X)
     check_container(X)
-    check_fitted_names(estimator, X)
-    columns = estimator.columns_
+    checks_for = copy.copy(estimator)
+    vars(checks_for).pop("feature_names_in_", None)
+    vars(checks_for).update(seen.attributes())
+    if is_frame(X):
+        of_frame = SeenColumns.of(None, X.columns)
+        both_text = seen.text_names is not None and of_frame.text_names is not None
+        if not both_text or not _has_readable_names(X):
+            check_same_names(of_frame.names, seen.names, "fit")
+            vars(checks_for).pop("feature_names_in_", None)
+    columns = seen.table
     if columns is None and _is_mixed_frame(X):
         columns = TableColumns([Column(str(name), "float") for name in X.columns])
+    check = partial(validate_data, checks_for, reset=False)
     if columns is not None and (is_frame(X) or not columns.all_numbers):
-        validate_data(estimator, with_names(X), reset=False, skip_check_array=True)
+        check(X, skip_check_array=True)
         return columns.transform(X)
-    with _explained(X):
-        return _as_numbers(validate_data(estimator, with_names(X), reset=False, **_RULES))
+    return as_numbers(X, check)
 
 
-def estimator_families(families: Any, X: Any, examples: Any, estimator: Any) -> list[Family]:
+def with_weight(examples: Any, rows: NDArray[np.intp]) -> Any:
+    """The examples of some rows; not copied if these are all: they may take most of the memory."""
+    return examples if rows.size == examples.shape[0] else examples[rows]
+
+
+def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> list[Family]:
     """The families of the classifier's setting `families`.
 
-    X are the user's examples, `examples` those from `training_inputs`; the estimator has the
-    attributes that `training_inputs` set.
+    X are the user's examples, `examples` those from `check_fit_inputs`.
     """
-    columns, names = estimator.columns_, feature_names(estimator)
+    columns, names = seen.table, seen.feature_names
     if families is None:
         return default_families(examples.shape[1:], column_names=names)
     if not _are_columns(families):
-        given = _listed(families)
-        made = families_by_name(given, examples.shape[1:], column_names=names, also=_GROUPINGS)
-        check_family_names(made, names)
+        listed = _listed(families)
+        made = families_by_name(listed, examples.shape[1:], column_names=names, also=_GROUPINGS)
+        seen.check_families(made)
         return made
     if columns is None and families == "dtype" and is_frame(X):
         columns = TableColumns.learn(X)
     if isinstance(families, Mapping):
-        check_positions(estimator)
+        seen.check_positions()
     if columns is not None:
         families = _groups_of_features(families, columns)
     return column_families(families, examples, column_names=names)
-
-
-def feature_names(estimator: Any) -> Any:
-    """Names of text of the columns of numbers that `training_inputs` has returned, or None."""
-    columns = estimator.columns_
-    return getattr(estimator, "feature_names_in_", None) if columns is None else columns.names
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
@@ -228,6 +235,12 @@ def _is_mixed_frame(X: Any) -> bool:
     if type(X).__name__ == "LazyFrame":
         raise DataError("X must be a data frame, got a LazyFrame; pass X.collect()")
     return is_frame(X) and not all(map(is_number, X.dtypes))
+
+
+def _has_readable_names(frame: Any) -> bool:
+    """Whether scikit-learn reads the names of a frame: before 1.9, not those of polars 2."""
+    release = tuple(map(int, sklearn.__version__.split(".")[:2]))
+    return release >= (1, 9) or hasattr(frame, "iloc") or hasattr(frame, "__dataframe__")
 
 
 def _groups_of_features(families: Any, columns: TableColumns) -> dict[str, list[Any]]:
@@ -292,69 +305,79 @@ def _objects(X: Any) -> NDArray[Any]:
     return np.fromiter(X, dtype=object, count=len(X))
 
 
-def _as_numbers(checked: Any) -> Any:
-    """Convert objects to numbers: scikit-learn returns data frames with categories as objects."""
-    return checked.astype(np.float64) if checked.dtype.kind == "O" else checked
+def as_numbers(X: Any, check: Callable[..., Any]) -> Any:
+    """X as numbers by one of scikit-learn's checks.
 
-
-@contextmanager
-def _explained(X: Any) -> Iterator[None]:
-    """Raise a DataError that suggests a solution if X holds no real numbers."""
+    Raises a DataError that names the value and its place where scikit-learn's error does not.
+    """
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
-            yield
+            checked = check(X, **_RULES)
+            # scikit-learn returns data frames with categories as objects
+            return checked.astype(np.float64) if checked.dtype.kind == "O" else checked
     except (OverflowError, TypeError, ValueError) as error:
-        if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
-            raise DataError(
-                "X holds documents, but these families read numbers; pass for example "
-                "families=[boostsample.families.text_family(documents)] of the training documents"
-            ) from error
-        _refuse_array(X, str(error))
+        fault = _fault(X)
+        if fault and isinstance(error, TypeError):  # as scikit-learn's rules for estimators ask
+            raise TypeError(f"{fault}: {error}") from error
+        if fault:
+            raise DataError(fault) from error
         raise
 
 
-def _refuse_array(X: Any, found: str) -> None:
-    """Raise an error in one line, with words of scikit-learn's own error, for some arrays."""
-    if _COMPLEX in found:
-        raise DataError(
-            f"X must hold real numbers, got {getattr(X, 'dtype', 'complex numbers')}: {_COMPLEX}; "
-            "give real and imaginary parts as columns of their own"
+def _fault(X: Any) -> str:
+    """What is wrong with a value of X; empty if it is something else."""
+    if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
+        return (
+            "X holds documents, but these families read numbers; pass for example "
+            "families=[boostsample.families.text_family(documents)] of the training documents"
         )
-    if "Reshape your data" in found:
-        raise DataError(
-            "X must be (n, d), n examples of d features, got "
-            f"{f'shape {np.shape(X)}' if np.ndim(X) else f'{X!r:.60}'}; Reshape your data by "
-            "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one example"
-        )
-    if "inhomogeneous shape" in found:
-        raise DataError(
+    if is_frame(X):
+        TableColumns.learn(X).transform(X)  # names the column
+        return ""
+    if hasattr(X, "tocsc"):
+        X = X.toarray() if np.isinf(X.tocsc().data).any() else np.zeros((1, 1))
+    try:
+        table = np.asarray(X)
+    except ValueError:
+        return (
             "X must have equally many features in each example, got examples of different "
             "lengths; fill the shorter ones, for example with nan, which is a missing value"
         )
-    if "infinity" in found and is_frame(X):
-        TableColumns.learn(X).transform(X)  # names the column
-    elif "infinity" in found:
-        values = np.asarray(X.toarray() if hasattr(X, "tocsc") else X, np.float64)
-        place = tuple(np.argwhere(np.isinf(values))[0].tolist())
-        raise DataError(
-            f"X must hold finite numbers or nan, which is a missing value, got {values[place]} at "
-            f"{place}; replace it"
+    if table.ndim < 2:
+        return (
+            "X must be (n, d), n examples of d features, got "
+            f"{f'shape {table.shape}' if table.ndim else f'{X!r:.60}'}; Reshape your data by "
+            "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one example"
         )
-    table = np.asarray(X if isinstance(X, list | tuple | np.ndarray) else 0.0)
-    for place, value in np.ndenumerate(table if table.dtype.kind in "OSU" else ()):
-        if table.dtype.kind in "SU" or (value is not None and not _is_number(value)):
-            text = value.item() if isinstance(value, np.generic) else value
-            if "argument must be" in found:  # a rule of scikit-learn: a TypeError of these words
-                raise TypeError(f"X must hold numbers, got {text!r:.60} at {place}: {found}")
-            raise DataError(
-                f"X must hold numbers, got {text!r:.60} at {place}; convert text that holds "
-                "numbers by .astype(float), and give categories in a data frame"
-            )
+    if table.dtype.kind == "c":
+        return (
+            f"X must hold real numbers, got {table.dtype}: Complex data not supported; give real "
+            "and imaginary parts as columns of their own"
+        )
+    if table.dtype.kind in "SU":
+        wrong = np.ones(table.shape, bool)
+    else:
+        of_objects = np.vectorize(_is_wrong, otypes=[bool])
+        kind = table.dtype.kind
+        wrong = of_objects(table) if kind == "O" else np.isinf(table if kind == "f" else 0.0)
+    if not wrong.any():
+        return ""
+    place = tuple(np.argwhere(wrong)[0].tolist())
+    value = table[place].item() if isinstance(table[place], np.generic) else table[place]
+    if isinstance(value, float):
+        return (
+            f"X must hold finite numbers or nan, which is a missing value, got {value} at {place}; "
+            "replace it"
+        )
+    return (
+        f"X must hold numbers, got {value!r:.60} at {place}; convert text that holds numbers by "
+        ".astype(float), and give categories in a data frame"
+    )
 
 
-def _is_number(value: Any) -> bool:
+def _is_wrong(value: Any) -> bool:
+    """Whether an object is no number, or infinite; None is missing."""
     try:
-        float(value)
+        return value is not None and bool(np.isinf(float(value)))
     except (OverflowError, TypeError, ValueError):
-        return False
-    return True
+        return True

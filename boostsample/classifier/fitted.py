@@ -1,0 +1,106 @@
+"""What a fit leaves on a classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.classifier.inputs.seen_columns import SeenColumns
+from boostsample.models.model import Model
+from boostsample.records.outcome import Round
+from boostsample.strategy import Strategy
+
+_ATTRIBUTES = {
+    "classes": "classes_",
+    "multi_label": "_multi_label",
+    "model": "model_",
+    "offset": "offset_",
+    "temperature": "temperature_",
+    "term_importances": "term_importances_",
+    "history": "history_",
+    "strategy": "strategy_",
+    "n_members": "n_members_",
+    "validation_error": "validation_error_",
+    "run": "_run",
+}
+"""Attributes of a fitted classifier, by field of `FittedState`; `SeenColumns` has the others."""
+FITTED_ATTRIBUTES = (
+    *_ATTRIBUTES.values(),
+    "n_features_in_",
+    "feature_names_in_",
+    "_column_names",
+    "columns_",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What `warm_start` needs to continue a fit; pickled with the classifier.
+
+    Neither features nor weights are kept: the weights follow from the terms, at O(N) a round.
+
+    Attributes
+    ----------
+    seed : list of int
+        As from `boostsample.classifier.training.fit_seed`.
+    facts : dict
+        What must be the same, by name.
+    rounds : list of Round
+        All rounds trained: terms, history rows and edges.
+    state : dict
+        `Booster.small_state` after the last of them.
+    plans_rounds : bool
+        Whether the strategy has read the number of rounds planned.
+    n_rounds : int
+        That number.
+    """
+
+    seed: list[int]
+    facts: dict[str, Any]
+    rounds: list[Round]
+    state: dict[str, Any]
+    plans_rounds: bool
+    n_rounds: int
+
+
+@dataclass(frozen=True)
+class FittedState:
+    """All attributes that a fit sets, assigned at once when it has ended.
+
+    Those that are None are left out: a loaded classifier has no history, for example.
+    """
+
+    seen: SeenColumns
+    classes: NDArray[Any]
+    multi_label: bool
+    model: Model
+    offset: NDArray[np.float64]
+    temperature: float
+    term_importances: NDArray[np.float64] | None = None
+    history: list[dict[str, Any]] | None = None
+    strategy: Strategy | None = None
+    n_members: int | None = None
+    validation_error: NDArray[np.float64] | None = None
+    run: Run | None = None
+
+    @classmethod
+    def of(cls, estimator: Any) -> Self:
+        """The state of a fitted classifier."""
+        fields = {field: vars(estimator).get(name) for field, name in _ATTRIBUTES.items()}
+        return cls(SeenColumns.of_fitted(estimator), **fields)
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of the classifier."""
+        fields = {name: getattr(self, field) for field, name in _ATTRIBUTES.items()}
+        known = {name: value for name, value in fields.items() if value is not None}
+        return {**self.seen.attributes(), **known}
+
+    def assign(self, estimator: Any) -> None:
+        """Set the attributes, and delete those of an earlier fit that this one does not have."""
+        attributes = self.attributes()
+        for name in FITTED_ATTRIBUTES:
+            vars(estimator).pop(name, None)
+        vars(estimator).update(attributes)

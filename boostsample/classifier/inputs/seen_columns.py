@@ -1,0 +1,158 @@
+"""Columns of X that a fit has seen: their number, names and categories.
+
+scikit-learn keeps names that are all text in `feature_names_in_`, and compares them at prediction.
+Names of other types, such as the numbers of ``read_csv(header=None)``, are kept in the attribute
+`_column_names`, as `repr` writes them, and have to be the same in the same order, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.classifier.inputs.frames import TableColumns, is_frame
+from boostsample.errors import DataError, SettingError
+from boostsample.family import Family
+
+
+@dataclass(frozen=True)
+class SeenColumns:
+    """The columns of the X of a fit.
+
+    Attributes
+    ----------
+    width : int or None
+        `n_features_in_` of the classifier, None for documents.
+    text_names : ndarray of str or None
+        `feature_names_in_`, names that are all text.
+    other_names : ndarray of str or None
+        `_column_names`, other names as `repr` writes them.
+    table : TableColumns or None
+        `columns_`, for data frames with categories or dates.
+    """
+
+    width: int | None = None
+    text_names: NDArray[Any] | None = None
+    other_names: NDArray[Any] | None = None
+    table: TableColumns | None = None
+
+    @classmethod
+    def of(
+        cls, width: int | None, names: Iterable[Any] | None, table: TableColumns | None = None
+    ) -> Self:
+        """Columns with the names of a data frame, None for an array."""
+        names = None if names is None else list(names)
+        if names is None or not all(type(name) is str for name in names):
+            others = None if names is None else np.array(_texts(names), object)
+            return cls(width, None, others, table)
+        return cls(width, np.array(names, object), None, table)
+
+    @classmethod
+    def of_fitted(cls, estimator: Any) -> Self:
+        """Those of a fitted classifier."""
+        fitted = vars(estimator)
+        return cls(
+            fitted.get("n_features_in_"),
+            fitted.get("feature_names_in_"),
+            fitted.get("_column_names"),
+            fitted.get("columns_"),
+        )
+
+    def attributes(self) -> dict[str, Any]:
+        """The attributes of a fitted classifier."""
+        known = {
+            "n_features_in_": self.width,
+            "feature_names_in_": self.text_names,
+            "_column_names": self.other_names,
+        }
+        known = {name: value for name, value in known.items() if value is not None}
+        return {**known, "columns_": self.table}
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names as `repr` writes them; None for an array."""
+        if self.text_names is not None:
+            return _texts(self.text_names)
+        return None if self.other_names is None else self.other_names.tolist()
+
+    @property
+    def feature_names(self) -> Sequence[str] | NDArray[Any] | None:
+        """Names of the columns of numbers that families read; None without names of text."""
+        return self.text_names if self.table is None else self.table.names
+
+    def check_positions(self) -> None:
+        """SettingError if columns are named by whole numbers that are not their positions."""
+        for at, name in enumerate([] if self.other_names is None else self.other_names):
+            if name.lstrip("-").isdigit() and name != str(at):
+                raise SettingError(
+                    f"families count columns from 0, but column {at} of X has the name {name}; "
+                    "name columns by text, for example by X.columns = X.columns.astype(str)"
+                )
+
+    def check_families(self, families: Iterable[Family]) -> None:
+        """DataError if a family of columns was made for other names."""
+        names = None if self.feature_names is None else _texts(self.feature_names)
+        for family in families:
+            of_family = getattr(family, "column_names", None)
+            if of_family is not None:
+                check_same_names(names, _texts(of_family), f"the family {family.name!r}")
+
+
+def check_container(X: Any) -> None:
+    """DataError for a masked array, and for a frame without columns or with wrong names.
+
+    Names differ from each other, and all of them or none are text.
+    """
+    if np.ma.is_masked(X):
+        raise DataError(
+            "X must not hide values by a mask; give X.astype(float).filled(numpy.nan): nan is "
+            "missing"
+        )
+    if not is_frame(X):
+        return
+    names = list(X.columns)
+    if not names:
+        raise DataError(f"X must have at least one column, got a data frame of shape {X.shape}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise DataError(
+            f"columns of a data frame must have different names, got {twice!r} twice; rename one"
+        )
+    kinds = sorted({type(name).__name__ for name in names})
+    if len(kinds) > 1 and "str" in kinds:
+        raise DataError(
+            f"names of columns must be all text or all of other types, got {' and '.join(kinds)}; "
+            "convert them by X.columns = X.columns.astype(str)"
+        )
+
+
+def check_same_names(names: list[str] | None, expected: list[str] | None, source: str) -> None:
+    """DataError unless names are equal and in equal order, or if there are none on one side."""
+    if names is None or expected is None or names == expected:
+        return
+    now, before = set(names), set(expected)
+    missing = [name for name in expected if name not in now]
+    unknown = [name for name in names if name not in before]
+    differences = [
+        f"{', '.join(some[:5])}{', ...' if len(some) > 5 else ''} {how}"
+        for some, how in ((missing, "missing"), (unknown, "not in it"))
+        if some
+    ]
+    raise DataError(
+        f"X must have the columns of {source}, by name and in the same order, got "
+        f"{' and '.join(differences) or 'them in another order'}; select or rename its columns"
+    )
+
+
+def _texts(names: Iterable[Any]) -> list[str]:
+    """Names as `repr` writes them, with scalars of NumPy as those of Python."""
+    return [
+        f"({', '.join(_texts(name))})"
+        if type(name) is tuple
+        else repr(name.item() if isinstance(name, np.generic) else name)
+        for name in names
+    ]
