@@ -27,8 +27,12 @@ from boostsample.classifier.defaults import (
     ROUNDS_OF_FEW,
     chooses_rounds,
 )
-from boostsample.classifier.early_stopping import EarlyStopping, Evaluation
-from boostsample.classifier.eval_metric import Metric, check_eval_metric
+from boostsample.classifier.early_stopping import (
+    EarlyStopping,
+    Metric,
+    RoundScores,
+    check_eval_metric,
+)
 from boostsample.classifier.file import ModelFiles
 from boostsample.classifier.fitted import Run
 from boostsample.classifier.init_model import InitModel, init_model_of
@@ -428,7 +432,7 @@ class BoostSampleClassifier(
         stopping = None
         if self.early_stopping or (auto and rows.held):
             stopping = EarlyStopping(run.held_metric(*rows.held), watches, n_members)
-        evaluation = Evaluation(watches, n_members) if stopping is None else stopping
+        evaluation = RoundScores(watches, n_members) if stopping is None else stopping
         followers: list[Follower] = [evaluation]
         callbacks = None
         if hasattr(self, "_skl_callbacks"):

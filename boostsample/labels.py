@@ -77,11 +77,11 @@ def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[A
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 1:
-        found = _checked(array, name, place)
-        if isinstance(y, Sequence) and found.dtype.kind == "O":
-            text: NDArray[Any] = np.array(found.tolist())
-            found = text if text.tolist() == found.tolist() else found  # it drops a final NUL
-        return found
+        labels = _checked(array, name, place)
+        if isinstance(y, Sequence) and labels.dtype.kind == "O":
+            text: NDArray[Any] = np.array(labels.tolist())
+            labels = text if text.tolist() == labels.tolist() else labels  # it drops a final NUL
+        return labels
     if array.ndim != 2 or not array.shape[1]:
         raise DataError(
             f"{name} must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got "
@@ -219,7 +219,7 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") ->
 
     Raises DataError if labels and classes are of different kinds, text and numbers.
     """
-    is_text = [one.dtype.kind not in _KINDS for one in (labels, classes)]
+    is_text = [array.dtype.kind not in _KINDS for array in (labels, classes)]
     if labels.size and is_text[0] != is_text[1]:
         raise foreign_labels(labels, classes, name)
     code_of = {value: code for code, value in enumerate(classes.tolist())}
@@ -242,12 +242,12 @@ def classes_of_parts(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
     Raises DataError if they are of different kinds.
     """
-    kinds = sorted({_KINDS.get(one.dtype.kind, "text") for one in parts})
+    kinds = sorted({_KINDS.get(part.dtype.kind, "text") for part in parts})
     if len(kinds) > 1:
         raise DataError(f"y must hold labels of one kind in all parts, got {' and '.join(kinds)}")
-    if len({one.dtype.kind for one in parts}) == 1:
+    if len({part.dtype.kind for part in parts}) == 1:
         return np.unique(np.concatenate(parts))
-    values = [value for one in parts for value in one.tolist()]
+    values = [value for part in parts for value in part.tolist()]
     return np.unique(class_values(values, "y of all parts"))
 
 
@@ -299,14 +299,14 @@ def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
 
 
 def classes_and_labels(
-    y: NDArray[Any], kept: NDArray[np.int64]
+    y: NDArray[Any], rows: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
     """Classes, and labels of the kept rows, of class values (n,) or indicators (n, K)."""
     if y.ndim == 2:
-        return np.arange(y.shape[1]), encode(y[kept])
-    classes, codes = np.unique(y[kept], return_inverse=True)
+        return np.arange(y.shape[1]), encode(y[rows])
+    classes, codes = np.unique(y[rows], return_inverse=True)
     if classes.size < 2:
-        left = "" if kept.size == y.size else " in the rows of weight above 0"
+        left = "" if rows.size == y.size else " in the rows of weight above 0"
         raise DataError(
             f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r}){left}"
         )

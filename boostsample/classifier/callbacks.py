@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
-from boostsample.classifier.early_stopping import Evaluation
+from boostsample.classifier.early_stopping import RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
 from boostsample.classifier.training import FitRun
 from boostsample.loop.booster import Booster
@@ -47,7 +47,7 @@ class RoundCallbacks:
         Its rounds are counted from those that it has done.
     rounds : list of Round
         All rounds so far, by the time of each call.
-    evaluation : Evaluation
+    evaluation : RoundScores
     X, y, sample_weight
         As the user gave them.
     """
@@ -57,7 +57,7 @@ class RoundCallbacks:
         fit: FitRun,
         booster: Booster | Committee,
         rounds: Sequence[Round],
-        evaluation: Evaluation,
+        evaluation: RoundScores,
         X: Any,
         y: Any,
         sample_weight: Any,

@@ -65,7 +65,7 @@ _KIND = "boostsample classifier"
 _WHAT = "the model"
 
 
-class _Named(NamedTuple):
+class _RegisteredValue(NamedTuple):
     """An instance of a registered class."""
 
     kind: str
@@ -161,7 +161,7 @@ def _entries(classifier: Any) -> dict[str, Any]:
         except (AttributeError, TypeError, ValueError, RecursionError):
             left_out.append(name)
     model = classifier.model_
-    given = {name: getattr(classifier, name) for name in SAVED if hasattr(classifier, name)}
+    attributes = {name: getattr(classifier, name) for name in SAVED if hasattr(classifier, name)}
     arrays = model_arrays(model)
     meta: dict[str, Any] = {
         "kind": _KIND,
@@ -170,7 +170,7 @@ def _entries(classifier: Any) -> dict[str, Any]:
         "left_out": sorted(left_out),
         "families": family_specs(model.families),
         "n_labels": model.n_labels,
-        "attributes": {name: _packed(value) for name, value in given.items()},
+        "attributes": {name: _packed(value) for name, value in attributes.items()},
     }
     importances = getattr(classifier, "term_importances_", None)
     if importances is not None:
@@ -179,7 +179,7 @@ def _entries(classifier: Any) -> dict[str, Any]:
             del meta["attributes"]["term_importances_"]  # 64 times as large
             arrays["reads"] = np.packbits(reads)
     entries = {"meta": json_entry(meta), **arrays}
-    size = sum(one.nbytes for one in entries.values())
+    size = sum(entry.nbytes for entry in entries.values())
     most = MOST_BYTES - 2**16  # less the headers of the archive
     if size > most:
         raise DataError(
@@ -209,7 +209,7 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
     classifier = _unfitted(kind, meta)
     families = families_of_specs(meta.get("families"))
     model = model_of_arrays(entries, families, meta.get("n_labels"))
-    attributes = {name: _unpacked(one) for name, one in meta["attributes"].items()}
+    attributes = {name: _unpacked(packed) for name, packed in meta["attributes"].items()}
     if "reads" in entries:
         reads = bits_entry(entries, "reads", model.feature.size)
         attributes["term_importances_"] = model_importances(model, reads)
@@ -220,7 +220,7 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
 
 def _unfitted(kind: type[Any], meta: Mapping[str, Any]) -> Any:
     """The classifier with its settings, not fitted yet."""
-    settings = {name: _unpacked(one) for name, one in meta["settings"].items()}
+    settings = {name: _unpacked(packed) for name, packed in meta["settings"].items()}
     known = inspect.signature(kind).parameters
     for name in settings:
         if name not in known:
@@ -287,13 +287,13 @@ def _packed(value: Any) -> Any:
         return {"registered": _name("learner", value, {n: getattr(value, n) for n in names})}
     if isinstance(value, Family):
         return {"family": family_specs([value])[0]}
-    if isinstance(value, list | tuple) and any(isinstance(one, Family) for one in value):
-        return {"items": [_packed(one) for one in value]}
+    if isinstance(value, list | tuple) and any(isinstance(item, Family) for item in value):
+        return {"items": [_packed(item) for item in value]}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OT":
         texts = value.tolist()
-        if value.ndim != 1 or not all(isinstance(one, str) for one in texts):
+        if value.ndim != 1 or not all(isinstance(item, str) for item in texts):
             raise TypeError("an array of objects that are not texts")
-        return {"texts": [str(one) for one in texts]}
+        return {"texts": [str(item) for item in texts]}
     if isinstance(value, np.ndarray):
         value = np.ascontiguousarray(value)
     return {"plain": json.loads(pack_state({"value": value}))}
@@ -307,7 +307,7 @@ def _name(kind: str, instance: Any, settings: Mapping[str, Any]) -> list[Any]:
 
 
 def _unpacked(value: Any) -> Any:
-    """The value of `_packed`, with `_Named` in place of strategies, learners and families."""
+    """The value of `_packed`; strategies, learners and families are a `_RegisteredValue`."""
     if not isinstance(value, dict) or len(value) != 1:
         raise DataError(f"it has a value of an unknown form, {value!r:.40}")
     ((way, content),) = value.items()
@@ -315,25 +315,25 @@ def _unpacked(value: Any) -> Any:
         return unpack_state(json.dumps(content))["value"]
     if way == "texts":
         texts = np.empty(len(content), object)
-        texts[:] = [str(one) for one in content]
+        texts[:] = [str(item) for item in content]
         return texts
     if way == "columns":
         return TableColumns.from_json(content)
     if way == "family":
-        return _Named("family", "", content)
+        return _RegisteredValue("family", "", content)
     if way == "items":
-        return [_unpacked(one) for one in content]
+        return [_unpacked(item) for item in content]
     if way == "registered":
         kind, name, settings = content
-        return _Named(kind, name, _unpacked(settings))
+        return _RegisteredValue(kind, name, _unpacked(settings))
     raise DataError(f"it has a value of an unknown form, {way!r:.40}")
 
 
 def _made(value: Any) -> Any:
     """A setting with its strategies, learners and families; SettingError if one is unknown."""
     if isinstance(value, list):
-        return [_made(one) for one in value]
-    if not isinstance(value, _Named):
+        return [_made(item) for item in value]
+    if not isinstance(value, _RegisteredValue):
         return value
     if value.kind == "family":
         return families_of_specs([value.settings])[0]

@@ -42,11 +42,11 @@ class NamedSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         """Set parameters: ``strategy__exploration=0.5`` makes "ucb" "ucb:exploration=0.5"."""
         super().set_params(**{key: params.pop(key) for key in [*params] if "__" not in key})
         for kind in _KINDS:
-            given = getattr(self, kind)
-            own = [key for key in params if key.startswith(f"{kind}__")]
-            if own and not hasattr(given, "set_params"):
-                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in own}
-                setattr(self, kind, _with_settings(kind, given, settings))
+            value = getattr(self, kind)
+            keys = [key for key in params if key.startswith(f"{kind}__")]
+            if keys and not hasattr(value, "set_params"):
+                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in keys}
+                setattr(self, kind, _with_settings(kind, value, settings))
         super().set_params(**params)
         return self
 
@@ -54,8 +54,8 @@ class NamedSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
 def _settings_of_name(kind: str, text: str) -> dict[str, Any]:
     """All settings of a named strategy or learner; none if the name is wrong: `fit` reports it."""
     try:
-        name, given = parse_name(text)
-        return {**_defaults(kind, name), **given}
+        name, named = parse_name(text)
+        return {**_defaults(kind, name), **named}
     except SettingError:
         return {}
 
@@ -67,7 +67,7 @@ def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
             f"settings of a {kind} can be set if it is a name, got {text!r:.60}; pass it by name, "
             "or another instance"
         )
-    name, given = parse_name(text)
+    name, named = parse_name(text)
     if (kind, name) == ("strategy", AUTO):
         raise SettingError(
             f"settings of a {kind} can be set if it has a name, but it is {AUTO!r}; set {kind}, "
@@ -77,7 +77,7 @@ def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
     for setting in settings:
         if setting not in known:
             raise unknown(f"setting of the {kind} {name!r}", setting, sorted(known))
-    return write_name(name, {**given, **settings})
+    return write_name(name, {**named, **settings})
 
 
 def _defaults(kind: str, name: str) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _defaults(kind: str, name: str) -> dict[str, Any]:
     parameters = inspect.signature(registered_class(kind, name)).parameters.values()
     wrong = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {
-        one.name: None if one.default is one.empty else one.default
-        for one in parameters
-        if one.kind not in wrong
+        parameter.name: None if parameter.default is parameter.empty else parameter.default
+        for parameter in parameters
+        if parameter.kind not in wrong
     }

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
 from boostsample.classifier.defaults import choose_settings
-from boostsample.classifier.eval_metric import EvalMetric, Metric
+from boostsample.classifier.early_stopping import EvalMetric, Metric
 from boostsample.classifier.fitted import FittedState, Run
 from boostsample.classifier.init_model import InitModel
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
@@ -171,26 +171,26 @@ def train(
     that what they have learned comes back, too. `before` is called before each round that is
     trained; `rounds` is the list that is returned, for those who follow.
     """
-    following, found = list(followers), [] if rounds is None else rounds
+    following, trained = list(followers), [] if rounds is None else rounds
     if checkpoint is not None:
-        found[:] = checkpoint.rounds
+        trained[:] = checkpoint.rounds
     next_round = booster.next_round if checkpoint is None else checkpoint.next_round
     with nullcontext() if checkpoint is None else checkpoint:
-        asked = [bool(follow(done)) for done in found for follow in following]
+        asked = [bool(follow(done)) for done in trained for follow in following]
         ended = any(asked) or booster.finished
-        if ended and found and progress is not None:
-            progress(found[-1].rows[-1], found[-1].edge, ended)
-        while not ended or len(found) % turn:
+        if ended and trained and progress is not None:
+            progress(trained[-1].rows[-1], trained[-1].edge, ended)
+        while not ended or len(trained) % turn:
             if before is not None:
                 before()
             done = next_round()
-            found.append(done)
+            trained.append(done)
             asked = [bool(follow(done)) for follow in following]
             ended = ended or any(asked) or booster.finished
-            if progress is not None and len(found) % turn == 0:
+            if progress is not None and len(trained) % turn == 0:
                 progress(done.rows[-1], done.edge, ended)
-    _warn_of_no_edge(found, booster.stopped)
-    return found
+    _warn_of_no_edge(trained, booster.stopped)
+    return trained
 
 
 def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
@@ -202,7 +202,7 @@ def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
         )
         if stopped:
             text = f"training ended in round {rounds[-1].rows[-1]['round']}: {stopped}; {way_out}"
-        elif all(one.edge <= NO_EDGE for one in rounds):
+        elif all(done.edge <= NO_EDGE for done in rounds):
             text = f"no edge in {len(rounds)} rounds: the model has learned nothing; {way_out}"
         else:
             return
@@ -217,7 +217,7 @@ def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> l
     """
     notes = None if path is None else checkpoint_notes(path)
     if random_state is None and notes is not None and "seed" in notes:
-        return [int(one) for one in notes["seed"]]
+        return [int(number) for number in notes["seed"]]
     try:
         seed: list[int] = check_random_state(random_state).randint(2**31, size=4).tolist()
     except ValueError as error:
@@ -348,7 +348,7 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
             f"the strategy {facts['strategy']} depends on the number of rounds planned, "
             f"{run.n_rounds}, so its fit cannot be continued to {booster.n_rounds}; {_WAY_OUT}"
         )
-    terms, edges = [one.terms for one in run.rounds], [one.edge for one in run.rounds]
+    terms, edges = [done.terms for done in run.rounds], [done.edge for done in run.rounds]
     try:
         booster.replay(terms, edges, run.state)
     except DataError as error:

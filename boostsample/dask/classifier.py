@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,8 +20,8 @@ from boostsample.classifier.prediction.calibration import largest_score, rule_te
 from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.classifier.training import fit_checkpoint, fit_seed, train
 from boostsample.dask.cluster import DaskShards
+from boostsample.dask.inputs.parts import is_collection, is_frame
 from boostsample.dask.inputs.table import TableSettings, read_table
-from boostsample.dask.prediction import Answer, predicted
 from boostsample.errors import SettingError, unknown
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
@@ -257,8 +257,8 @@ class DaskBoostSampleClassifier(
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """As of `BoostSampleClassifier.score`; computes collections."""
-        given = self.predict(X), y, sample_weight
-        answers, truth, weight = (_dask.compute(one)[0] for one in given)
+        inputs = self.predict(X), y, sample_weight
+        answers, truth, weight = (_dask.compute(collection)[0] for collection in inputs)
         if isinstance(X, list | tuple):  # of parts
             answers = np.concatenate(answers)
             truth = np.concatenate([class_values(part) for part in truth])
@@ -308,9 +308,9 @@ class DaskBoostSampleClassifier(
         return {**state, "client": None}
 
     def __sklearn_clone__(self) -> DaskBoostSampleClassifier:
-        given = self.get_params(deep=False)
-        client = given.pop("client")
-        copied = {name: clone(value, safe=False) for name, value in given.items()}
+        settings = self.get_params(deep=False)
+        client = settings.pop("client")
+        copied = {name: clone(value, safe=False) for name, value in settings.items()}
         return type(self)(**copied, client=client)
 
     def __sklearn_tags__(self) -> Any:
@@ -318,3 +318,68 @@ class DaskBoostSampleClassifier(
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+class Answer(NamedTuple):
+    """A method of the classifier, and what it returns for n examples.
+
+    Attributes
+    ----------
+    method : str
+    dtype : dtype
+    width : int or None
+        Columns of the result (n, width); None for a vector (n,).
+    """
+
+    method: str
+    dtype: DTypeLike
+    width: int | None = None
+
+    @property
+    def empty(self) -> Any:
+        """The result for no example."""
+        return np.empty((0,) if self.width is None else (0, self.width), self.dtype)
+
+
+def predicted(local: Any, answer: Answer, X: Any) -> Any:
+    """What a local classifier answers for X.
+
+    A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed arrays
+    for a bag or a list of delayed parts; an array for any other X, at once. Workers get the model
+    once.
+    """
+    if not is_collection(X):
+        return getattr(local, answer.method)(X)
+    if not is_frame(X) and not hasattr(X, "rechunk"):
+        X = X if isinstance(X, list | tuple) else X.to_delayed()
+        work = _dask.delayed(_block)
+        return [work(part, _dask.delayed(local), answer) for part in X]
+    if is_frame(X):
+        meta = _framed(answer.empty, None)
+        return X.map_partitions(_partition, local, answer, meta=meta).to_dask_array()
+    whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    shape: dict[str, Any] = {"drop_axis": list(range(1 if answer.width is None else 2, X.ndim))}
+    if answer.width is not None:
+        shape["chunks"] = (whole.chunks[0], (answer.width,))
+    model = _dask.delayed(local)
+    return whole.map_blocks(
+        _block, model=model, answer=answer, dtype=answer.dtype, meta=answer.empty, **shape
+    )
+
+
+def _block(X: Any, model: Any, answer: Answer) -> Any:
+    """The answer for one chunk; chunks of collections may be empty."""
+    if not len(X):
+        return answer.empty
+    return np.asarray(getattr(model, answer.method)(X), answer.dtype)
+
+
+def _partition(frame: Any, model: Any, answer: Answer) -> Any:
+    """The answer for one partition as a frame, which data frames of Dask need."""
+    return _framed(_block(frame, model, answer), frame.index)
+
+
+def _framed(values: Any, index: Any) -> Any:
+    import pandas as pd
+
+    return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index)

@@ -39,7 +39,7 @@ _MOST_LOST = 5
 _distributed: Any = importlib.import_module("distributed")
 
 
-class _Place:
+class _WorkerPlace:
     """Where a shard is; `source` is sent with its first message."""
 
     def __init__(self, address: str, key: str, source: bytes) -> None:
@@ -95,14 +95,14 @@ class DaskShards(Transport):
         self.n_jobs = check_integer("n_jobs", n_jobs, -1)
         self.patience = check_number("patience", patience, 0.0, above=True)
         self._client = client
-        self._sources = [bytes(cloudpickle.dumps(one)) for one in sources]
+        self._sources = [bytes(cloudpickle.dumps(source)) for source in sources]
         self._run = uuid.uuid4().hex
         self._n_keys = 0
         self._given_up: set[str] = set()  # they did not answer
         self._broken: set[str] = set()  # connections to them broke
         self._ready: set[str] = set()  # they have the handlers
         self._n_lost = [0] * self.n_shards
-        self._places: dict[int, _Place] = {}
+        self._places: dict[int, _WorkerPlace] = {}
         wanted = {} if workers is None else dict(enumerate(workers))
         self._sync(self._place, list(range(self.n_shards)), wanted)
 
@@ -117,11 +117,11 @@ class DaskShards(Transport):
 
     def revive(self, lost: Mapping[int, Lost]) -> None:
         """Place lost shards on other workers; see `Transport`."""
-        for number, one in lost.items():
+        for number, loss in lost.items():
             if self._n_lost[number] >= _MOST_LOST:
                 raise ShardError(
-                    f"shard {number} was lost {_MOST_LOST} times in a row, last because {one.why}; "
-                    "its workers may lack memory: use more and smaller shards"
+                    f"shard {number} was lost {_MOST_LOST} times in a row, last because "
+                    f"{loss.why}; its workers may lack memory: use more and smaller shards"
                 )
         self._sync(self._place, list(lost), {})
 
@@ -161,10 +161,10 @@ class DaskShards(Transport):
     async def _exchange(
         self, messages: Mapping[int, Sequence[bytes]]
     ) -> dict[int, bytes | Lost | Exception]:
-        asked = [self._tell(self._places[k], list(given)) for k, given in messages.items()]
+        asked = [self._tell(self._places[k], list(content)) for k, content in messages.items()]
         return dict(zip(messages, await asyncio.gather(*asked), strict=True))
 
-    async def _tell(self, place: _Place, messages: list[bytes]) -> bytes | Lost | Exception:
+    async def _tell(self, place: _WorkerPlace, messages: list[bytes]) -> bytes | Lost | Exception:
         """The answer of a shard, or how it is lost; asks every second whether its worker lives."""
         source = place.source if place.is_new else None
         place.is_new = False
@@ -184,17 +184,17 @@ class DaskShards(Transport):
                         raise ping.exception() or OSError()
                 finally:
                     ping.cancel()
-            found = answer.result()
+            reply = answer.result()
         except Exception as error:  # of the connection: those of a shard are in its answer
             self._broken.add(place.address)
             self._ready.discard(place.address)
             return Lost(f"{place.address}: {one_line(error)}")
         finally:
             answer.cancel()
-        if "error" in found:
-            of_shard: Exception = cloudpickle.loads(found["error"])
+        if "error" in reply:
+            of_shard: Exception = cloudpickle.loads(reply["error"])
             return of_shard
-        return found["answer"] if "answer" in found else Lost(f"{place.address} has dropped it")
+        return reply["answer"] if "answer" in reply else Lost(f"{place.address} has dropped it")
 
     async def _call(self, address: str, operation: str, **arguments: Any) -> Any:
         """Call a handler of a worker."""
@@ -227,12 +227,12 @@ class DaskShards(Transport):
                 address = min(usable, key=held.count)
             self._n_keys += 1
             key = f"{self._run}/{k}/{self._n_keys}"
-            self._places[k] = _Place(address, key, self._sources[k])
+            self._places[k] = _WorkerPlace(address, key, self._sources[k])
 
     async def _usable(self) -> list[str]:
         """Workers that hold shards or can hold them; those whose connection broke only at need."""
-        found = await self._addresses()
-        for group in ([a for a in found if a not in self._broken], found):
+        addresses = await self._addresses()
+        for group in ([a for a in addresses if a not in self._broken], addresses):
             ready = await asyncio.gather(*map(self._prepared, group))
             usable = [address for address, good in zip(group, ready, strict=True) if good]
             if usable:
@@ -246,8 +246,10 @@ class DaskShards(Transport):
             try:
                 asked = self._client.scheduler.identity()
                 workers = (await asyncio.wait_for(asked, _SCHEDULER / 4))["workers"]
-                running = [one for one, facts in workers.items() if facts["status"] == "running"]
-                return [one for one in running if one not in self._given_up]
+                running = [
+                    address for address, facts in workers.items() if facts["status"] == "running"
+                ]
+                return [address for address in running if address not in self._given_up]
             except Exception as reason:  # of the connection, of several classes
                 error = reason
                 await asyncio.sleep(0.5)

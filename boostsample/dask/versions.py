@@ -31,13 +31,13 @@ def versions_here() -> dict[str, Any]:
 
 async def versions_there(client: Any, address: str) -> dict[str, Any]:
     """Versions of a worker, None of what it lacks; in the event loop of the client."""
-    found = {}
+    versions = {}
     for name, lookup in _LOOKUPS.items():
         answer = await client.run(lookup, workers=[address], on_error="return")
         if isinstance(answer[address], OSError):  # of the connection
             raise answer[address]
-        found[name] = None if isinstance(answer[address], Exception) else answer[address]
-    return found
+        versions[name] = None if isinstance(answer[address], Exception) else answer[address]
+    return versions
 
 
 def check_versions(address: str, worker: Mapping[str, Any], client: Mapping[str, Any]) -> None:
@@ -49,13 +49,13 @@ def check_versions(address: str, worker: Mapping[str, Any], client: Mapping[str,
 2.2; results depend on it: install the same versions and restart the worker
     """
     if worker != client:
-        there, here = (
-            ", ".join(f"{name} {one[name]}" for name in client if worker[name] != client[name])
-            for one in (worker, client)
+        of_worker, of_client = (
+            ", ".join(f"{name} {versions[name]}" for name in client if worker[name] != client[name])
+            for versions in (worker, client)
         )
         raise ShardError(
-            f"the worker {address} has {there}, but the client has {here}; results depend on it: "
-            "install the same versions and restart the worker"
+            f"the worker {address} has {of_worker}, but the client has {of_client}; results depend "
+            "on it: install the same versions and restart the worker"
         )
 
 

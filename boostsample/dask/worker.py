@@ -9,20 +9,62 @@ threads.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
+import tempfile
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
 
-from boostsample.dask.current_worker import name_worker
+_thread = threading.local()
+_distributed: Any = importlib.import_module("distributed")
+
+
+def name_worker(worker: Any) -> None:
+    """Name the worker that this thread works for, for the functions below; None is none."""
+    _thread.worker = worker
+
+
+def _worker() -> Any:
+    """The worker of this thread, None outside of workers."""
+    named = getattr(_thread, "worker", None)
+    if named is not None:
+        return named
+    try:
+        return _distributed.get_worker()
+    except ValueError:
+        return None
+
+
+@contextlib.contextmanager
+def client_here() -> Iterator[Any]:
+    """A client of the cluster of this worker; outside of workers, the client of this process."""
+    worker = _worker()
+    if worker is None:
+        yield _distributed.get_client()
+        return
+    address, security = worker.scheduler.address, worker.security
+    with _distributed.Client(address, security=security, set_as_default=False) as client:
+        yield client
+
+
+def scratch_here() -> Path:
+    """The folder for temporary files of this worker, or of the system."""
+    worker = _worker()
+    return Path(tempfile.gettempdir() if worker is None else worker.local_directory)
+
 
 TELL, PING, DROP = "boostsample_tell", "boostsample_ping", "boostsample_drop"
 #: Seconds after which a shard that nobody has asked gives up its memory; its driver, if it still
 #: lives, takes it for lost and loads it again.
 _IDLE = 3600.0
 
-_shards: dict[str, _Place] = {}
+_shards: dict[str, _ShardPlace] = {}
 _workers: list[Any] = []  # the last one is this process's
 
 
@@ -32,7 +74,7 @@ def _work_here() -> None:
         name_worker(_workers[-1])
 
 
-class _Place:
+class _ShardPlace:
     """A shard of this process, and its thread."""
 
     def __init__(self, source: bytes) -> None:
@@ -69,7 +111,7 @@ class _Place:
 async def _tell(key: str, messages: list[bytes], source: bytes | None = None) -> dict[str, Any]:
     """Let a shard answer: {"answer": bytes}, {"error": bytes}, or {} if there is no such shard."""
     if source is not None:
-        _shards[key] = _Place(source)
+        _shards[key] = _ShardPlace(source)
     if key not in _shards:
         return {}
     try:
@@ -96,8 +138,8 @@ async def _ping() -> int:
 
 def _drop(key: str) -> None:
     """Give up the shards whose keys begin with `key`."""
-    for one in [one for one in _shards if one.startswith(key)]:
-        _shards.pop(one).close()
+    for known in [known for known in _shards if known.startswith(key)]:
+        _shards.pop(known).close()
 
 
 def install(dask_worker: Any) -> None:

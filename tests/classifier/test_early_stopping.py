@@ -14,8 +14,7 @@ from sklearn.metrics import accuracy_score, log_loss, recall_score
 
 from boostsample import DataError, SettingError
 from boostsample.classifier import early_stopping
-from boostsample.classifier.early_stopping import EarlyStopping
-from boostsample.classifier.eval_metric import EvalMetric
+from boostsample.classifier.early_stopping import EarlyStopping, EvalMetric
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
 from boostsample.classifier.prediction.calibration import best_temperature
 from boostsample.classifier.prediction.probabilities import probabilities

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.prediction import staged
+from boostsample.classifier.prediction import prediction_mixin
 
 Data = tuple[NDArray[Any], NDArray[Any]]
 
@@ -36,7 +36,7 @@ def test_each_stage_is_the_model_of_its_rounds(
     digits: Data, kind: str, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = digits
-    monkeypatch.setattr(staged, "_CHUNK", 5)
+    monkeypatch.setattr(prediction_mixin, "_CHUNK", 5)
     model = BoostSampleClassifier(learner=learner, n_rounds=13, random_state=0)
     model.fit(X, targets(kind, y))
     given, whole = X[:50], model.decision_function(X[:50])

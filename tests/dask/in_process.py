@@ -11,7 +11,7 @@ from typing import Any
 
 import cloudpickle
 
-from boostsample.dask.current_worker import name_worker
+from boostsample.dask.worker import name_worker
 from boostsample.shards.shard_source import ShardData, Source
 
 distributed: Any = importlib.import_module("distributed")

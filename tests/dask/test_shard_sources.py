@@ -15,10 +15,10 @@ import pytest
 
 from boostsample.banks.disk import DiskBank
 from boostsample.checks import check_example_weight
-from boostsample.classifier.inputs.class_weight import with_class_weight
+from boostsample.classifier.inputs.fit_inputs import with_class_weight
 from boostsample.dask.inputs.part_rows import PartRows, checksum
 from boostsample.dask.inputs.shards_of_parts import cut_shards
-from boostsample.dask.inputs.table import Table, TableSettings, read_table
+from boostsample.dask.inputs.table import ClusterTable, TableSettings, read_table
 from boostsample.errors import DataError, SettingError
 from boostsample.labels import encode
 from tests.dask.in_process import in_process_client, loaded_by_workers
@@ -43,7 +43,7 @@ def delayed(*arrays: Any, parts: int = 4) -> Iterator[list[Any]]:
     return ([dask.delayed(one) for one in np.array_split(array, parts)] for array in arrays)
 
 
-def table_of(client: Any, made: Any, weighted: bool = True, **settings: Any) -> Table:
+def table_of(client: Any, made: Any, weighted: bool = True, **settings: Any) -> ClusterTable:
     X, y, weight = delayed(*made)
     given = TableSettings(**settings)
     return read_table(client, X, y, weight if weighted else None, given)
@@ -147,7 +147,9 @@ def test_a_graph_that_makes_other_rows_each_time_is_an_error(client: Any, tmp_pa
         source.load()
 
 
-def read_again(client: Any, table: tuple[Any, Any, Any], n_shards: int | None = None) -> Table:
+def read_again(
+    client: Any, table: tuple[Any, Any, Any], n_shards: int | None = None
+) -> ClusterTable:
     return read_table(client, *table, TableSettings(n_shards=n_shards))
 
 

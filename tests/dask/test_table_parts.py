@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.dask.inputs.folders import list_folder
-from boostsample.dask.inputs.parts import graph_parts
+from boostsample.dask.inputs.parts import graph_parts, list_folder
 from boostsample.dask.inputs.summary import TableFacts, merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError

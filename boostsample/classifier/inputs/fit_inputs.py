@@ -23,11 +23,17 @@ from sklearn.utils.validation import validate_data
 
 from boostsample.checks import (
     check_example_weight,
+    check_number,
     columns_merged_by_float32,
     warn_of_merged_columns,
 )
-from boostsample.classifier.inputs.class_weight import with_class_weight
-from boostsample.classifier.inputs.frames import Column, TableColumns, frame_of, is_frame, is_number
+from boostsample.classifier.inputs.frames import (
+    FrameColumn,
+    TableColumns,
+    frame_of,
+    is_frame,
+    is_number,
+)
 from boostsample.classifier.inputs.seen_columns import (
     SeenColumns,
     check_container,
@@ -66,9 +72,9 @@ def inputs_are_numbers(families: Any) -> bool:
     """
     if _are_columns(families):
         return True
-    given = [_name_and_kind(family) for family in _listed(families)]
-    with_numbers = [name for name, kind in given if kind.reads_numbers]
-    without = [name for name, kind in given if not kind.reads_numbers]
+    listed = [_name_and_kind(family) for family in _listed(families)]
+    with_numbers = [name for name, kind in listed if kind.reads_numbers]
+    without = [name for name, kind in listed if not kind.reads_numbers]
     if with_numbers and without:
         raise SettingError(
             f"families must all read the same X, but {with_numbers[0]!r} reads numbers and "
@@ -165,7 +171,7 @@ def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, number
             vars(checks_for).pop("feature_names_in_", None)
     columns = seen.table
     if columns is None and _is_mixed_frame(X):
-        columns = TableColumns([Column(str(name), "float") for name in X.columns])
+        columns = TableColumns([FrameColumn(str(name), "float") for name in X.columns])
     check = partial(validate_data, checks_for, reset=False)
     if columns is not None and (is_frame(X) or not columns.all_numbers):
         check(X, skip_check_array=True)
@@ -213,8 +219,8 @@ def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any
         of_family = getattr(family, "columns", ())
         feature_of[list(of_family)] = np.arange(len(names), len(names) + len(of_family))
         names.extend((family, at) for at in range(family.n_features))
-    found = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
-    chosen = (names[feature_of[column]] for column in found if feature_of[column] >= 0)
+    merged = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
+    chosen = (names[feature_of[column]] for column in merged if feature_of[column] >= 0)
     return [family.feature_name(feature) for family, feature in chosen]
 
 
@@ -249,16 +255,16 @@ def _groups_of_features(families: Any, columns: TableColumns) -> dict[str, list[
         return columns.by_kind()
     of_frame = {"column_names": [column.name for column in columns.columns]}
     if families == "prefix":
-        found = column_families(families, None, **of_frame)
-        return {one.name: columns.features_of(one.columns) for one in found}
+        family = column_families(families, None, **of_frame)
+        return {is_single.name: columns.features_of(is_single.columns) for is_single in family}
     groups: dict[str, list[Any]] = {}
     for name, wanted in families.items():
-        one = isinstance(wanted, int | str | slice | np.integer)
+        is_single = isinstance(wanted, int | str | slice | np.integer)
         features: list[Any] = []
-        for part in [wanted] if one else wanted:
+        for part in [wanted] if is_single else wanted:
             if part in of_frame["column_names"] or not isinstance(part, str) or _RANGE.match(part):
-                (found,) = column_families({name: part}, None, **of_frame)
-                features.extend(columns.features_of(found.columns))
+                (family,) = column_families({name: part}, None, **of_frame)
+                features.extend(columns.features_of(family.columns))
             else:
                 features.append(part)  # the name of a feature, or a pattern of names
         groups[name] = features
@@ -381,3 +387,78 @@ def _is_wrong(value: Any) -> bool:
         return value is not None and bool(np.isinf(float(value)))
     except (OverflowError, TypeError, ValueError):
         return True
+
+
+def with_class_weight(
+    class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Example weights (n,) times the weights of their classes.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced", mapping of label to weight, or sequence of mappings
+        Mappings, one for each label of a multi-label y: classes that are left out have weight 1.
+        As in scikit-learn, a mapping may name classes that y lacks if it names all that y has.
+        "balanced" is W / (C W_c)
+        for the total weights W of all examples and W_c of those of class c, one of C classes. The
+        factors of several labels are multiplied.
+    labels : array, shape (n,) or (n, K)
+    weight : array of float64, shape (n,)
+        Example weights; examples of weight 0 count for nothing.
+
+    Raises SettingError if `class_weight` has another form, or a mapping names a class that y lacks
+    and leaves one out.
+    """
+    if class_weight is None:
+        return weight
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        out = weight
+        for column in labels.reshape(len(labels), -1).T:
+            out = out * _balanced(column, weight)
+        return out
+    several = labels.ndim == 2
+    each = class_weight if several and isinstance(class_weight, list | tuple) else [class_weight]
+    mappings = [mapping for mapping in each if isinstance(mapping, Mapping)]
+    if not len(mappings) == len(each) == (labels.shape[1] if several else 1):
+        raise SettingError(
+            "class_weight must be None, 'balanced' or "
+            + (
+                f"a list of {labels.shape[1]} mappings, one for each label, as in "
+                "[{0: 1, 1: 5}, ...]"
+                if several
+                else "a mapping of classes to weights, as in {'no': 1, 'yes': 5}"
+            )
+            + f", got {class_weight!r:.60}"
+        )
+    out = weight
+    for mapping, column in zip(mappings, labels.reshape(len(labels), -1).T, strict=True):
+        classes, codes = np.unique(column, return_inverse=True)
+        out = out * mapped_factors(mapping, classes.tolist())[codes]
+    return out
+
+
+def mapped_factors(class_weight: Mapping[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
+    """Factor of each of the classes, by a mapping of classes to factors."""
+    factors = {
+        label: check_number(f"class_weight of {label!r}", class_weight[label], 0.0)
+        for label in class_weight
+    }
+    unknown = [label for label in factors if label not in classes]
+    left_out = [label for label in classes if label not in factors]
+    if unknown and left_out:
+        raise SettingError(
+            f"class_weight must name classes of y, got {unknown[0]!r} and no weight of "
+            f"{left_out[0]!r}; write classes as in y"
+        )
+    return np.array([factors.get(label, 1.0) for label in classes])
+
+
+def _balanced(column: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Factor of each example for one column of labels."""
+    classes, codes = np.unique(column, return_inverse=True)
+    whole = np.bincount(codes, weight, classes.size)
+    there = whole > 0
+    factor = np.zeros(classes.size)
+    factor[there] = whole.sum() / (np.count_nonzero(there) * whole[there])
+    factors: NDArray[np.float64] = factor[codes]
+    return factors

@@ -74,14 +74,14 @@ class FitRows(NamedTuple):
     ) -> Self:
         """With further rows, held out or only `watched`; those of weight 0 are dropped."""
         check_consistent_length(examples, labels)
-        given = check_example_weight(weight, labels.shape[0])
-        kept = np.flatnonzero(given > 0)
+        weights = check_example_weight(weight, labels.shape[0])
+        weighted = np.flatnonzero(weights > 0)
         n = self.labels.shape[0]
-        added = np.arange(n, n + kept.size, dtype=np.int64)
+        added = np.arange(n, n + weighted.size, dtype=np.int64)
         return self._replace(
-            examples=_joined_examples(self.examples, examples[kept]),
-            labels=np.concatenate([self.labels, labels[kept]]),
-            weight=np.concatenate([self.weight, given[kept]]),
+            examples=_joined_examples(self.examples, examples[weighted]),
+            labels=np.concatenate([self.labels, labels[weighted]]),
+            weight=np.concatenate([self.weight, weights[weighted]]),
             held=self.held if watched else (added,),
             watched=(*self.watched, added) if watched else self.watched,
         )
@@ -90,7 +90,7 @@ class FitRows(NamedTuple):
 def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
     """Whether a fit with these settings needs held-out rows; SettingError if one is wrong."""
     if calibration not in CALIBRATIONS:
-        raise unknown("calibration", str(calibration), [str(one) for one in CALIBRATIONS])
+        raise unknown("calibration", str(calibration), [str(known) for known in CALIBRATIONS])
     return check_flag("early_stopping", early_stopping) or calibration == "temperature"
 
 
@@ -110,13 +110,13 @@ def check_held(X: Any, y: Any, weight: Any, validates: bool) -> bool:
 def eval_sets(eval_set: Any) -> list[tuple[Any, Any, Any]]:
     """X, y and weights of the sets of `eval_set`; SettingError if one is no such tuple."""
     sets = [] if eval_set is None else list(eval_set)
-    for one in sets:
-        if not isinstance(one, tuple) or len(one) not in (2, 3):
+    for part in sets:
+        if not isinstance(part, tuple) or len(part) not in (2, 3):
             raise SettingError(
                 "eval_set must be a sequence of (X, y) or (X, y, sample_weight), got "
-                f"{type(one).__name__}; pass [(X, y)]"
+                f"{type(part).__name__}; pass [(X, y)]"
             )
-    return [(one[0], one[1], one[2] if len(one) == 3 else None) for one in sets]
+    return [(part[0], part[1], part[2] if len(part) == 3 else None) for part in sets]
 
 
 def held_out(
@@ -162,13 +162,13 @@ def _by_label(
     return order
 
 
-def _fraction(given: Any) -> float:
+def _fraction(value: Any) -> float:
     try:
-        number = float(given)
+        number = float(value)
     except (TypeError, ValueError):
         number = 0.0
     if not 0.0 < number < 1.0:
-        raise SettingError(f"validation_fraction must be above 0 and below 1, got {given!r}")
+        raise SettingError(f"validation_fraction must be above 0 and below 1, got {value!r}")
     return number
 
 
@@ -176,17 +176,17 @@ def held_labels(
     y: Any, classes: NDArray[Any], multi_label: bool, name: str = "y_val"
 ) -> NDArray[np.int8]:
     """Labels int8 (n, K), +1 or -1, of the y of this name; DataError for classes not trained on."""
-    given = class_values(y, name)
+    values = class_values(y, name)
     if multi_label:
-        if given.ndim != 2 or given.shape[1] != classes.size:
+        if values.ndim != 2 or values.shape[1] != classes.size:
             raise DataError(
-                f"{name} must have {classes.size} columns of 0 and 1 like y, got {given.shape}"
+                f"{name} must have {classes.size} columns of 0 and 1 like y, got {values.shape}"
             )
-        return encode(given)
-    if given.ndim != 1:
-        raise DataError(f"{name} must have shape (n,) like y, got {given.shape}")
-    codes = class_codes(given, classes, name)
-    other = given[codes < 0].tolist()
+        return encode(values)
+    if values.ndim != 1:
+        raise DataError(f"{name} must have shape (n,) like y, got {values.shape}")
+    codes = class_codes(values, classes, name)
+    other = values[codes < 0].tolist()
     if other:
         raise DataError(
             f"{name} must hold the classes of y only, got {other[0]!r}; leave out rows of others"

@@ -55,7 +55,7 @@ _CATEGORIES = ("category", "categorical", "enum", "dictionary")
 
 
 @dataclass(frozen=True)
-class Column:
+class FrameColumn:
     """One column of a frame.
 
     Attributes
@@ -89,11 +89,11 @@ class TableColumns:
 
     Parameters
     ----------
-    columns : sequence of Column
+    columns : sequence of FrameColumn
 
     Attributes
     ----------
-    columns : tuple of Column
+    columns : tuple of FrameColumn
     names : tuple of str
         Names of the features, the columns of the table of numbers.
     origin : ndarray of intp, shape (number of features,)
@@ -105,7 +105,7 @@ class TableColumns:
         If two features have the same name.
     """
 
-    def __init__(self, columns: Sequence[Column]) -> None:
+    def __init__(self, columns: Sequence[FrameColumn]) -> None:
         self.columns = tuple(columns)
         parts = [column.features for column in self.columns]
         self.names = tuple(name for part in parts for name in part)
@@ -188,8 +188,12 @@ class TableColumns:
     def to_json(self) -> str:
         """Everything that `transform` needs, as text."""
         parts = [
-            [one.name, one.kind, *([list(one.categories), one.other] if one.categories else [])]
-            for one in self.columns
+            [
+                column.name,
+                column.kind,
+                *([list(column.categories), column.other] if column.categories else []),
+            ]
+            for column in self.columns
         ]
         return json.dumps(parts)
 
@@ -197,7 +201,7 @@ class TableColumns:
     def from_json(cls, text: str) -> TableColumns:
         """The columns of a `to_json` text; DataError if it is damaged."""
         try:
-            return cls([_from_parts(*one) for one in json.loads(text)])
+            return cls([_from_parts(*parts) for parts in json.loads(text)])
         except (TypeError, ValueError, RecursionError) as error:
             raise DataError(
                 f"the columns of a data frame must be text of TableColumns.to_json(), but: {error}"
@@ -205,7 +209,9 @@ class TableColumns:
 
     def _origins(self, name: str) -> list[int]:
         """The columns that features of this name are made of."""
-        return [int(at) for at, one in zip(self.origin, self.names, strict=True) if one == name]
+        return [
+            int(at) for at, feature in zip(self.origin, self.names, strict=True) if feature == name
+        ]
 
 
 def frame_of(X: Any) -> Any:
@@ -268,35 +274,35 @@ def _dtype_kind(dtype: Any) -> str:
     return "b" if str(dtype) == "Boolean" else "O"
 
 
-def _learned(name: str, series: Any, rows: Any) -> Column:
+def _learned(name: str, series: Any, rows: Any) -> FrameColumn:
     """A column with the categories of some rows."""
     of_numbers = _NUMBERS.get(_dtype_kind(series.dtype))
     if of_numbers is not None:
-        return Column(name, of_numbers)
+        return FrameColumn(name, of_numbers)
     dates = _dates(series)
     if dates is not None:
         known = dates[rows][~np.isnat(dates[rows])]
         days = known.astype("M8[D]")
         kind = "datetime" if (known != days).any() else "date"
-        return Column(name, kind if known.size else "empty")
+        return FrameColumn(name, kind if known.size else "empty")
     codes, values = _distinct(name, series)
     counts = np.bincount(codes[rows] + 1, minlength=len(values) + 1)[1:]
     there = [at for at in np.argsort(-counts, kind="stable") if counts[at]]
     kinds = {_kind_of(values[at]) for at in there}
     if not kinds:
-        return Column(name, "empty")
+        return FrameColumn(name, "empty")
     is_category = str(series.dtype).lower().startswith(_CATEGORIES)
     if not is_category and "text" not in kinds:
-        return Column(name, "float" if "number" in kinds else "bool")
+        return FrameColumn(name, "float" if "number" in kinds else "bool")
     if len(kinds) > 1:
         raise DataError(
             f"column {name!r} ({series.dtype}) must hold values of one kind, got "
             f"{' and '.join(sorted(kinds))}; convert it, for example by .astype(str)"
         )
-    found = sorted((-int(counts[at]), values[at]) for at in there)
-    other = len(found) > MAX_INDICATORS
-    kept = found[: MAX_INDICATORS - 1] if other else found
-    return Column(name, "category", tuple(sorted(value for _, value in kept)), other)
+    ranked = sorted((-int(counts[at]), values[at]) for at in there)
+    other = len(ranked) > MAX_INDICATORS
+    chosen = ranked[: MAX_INDICATORS - 1] if other else ranked
+    return FrameColumn(name, "category", tuple(sorted(value for _, value in chosen)), other)
 
 
 def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
@@ -307,16 +313,16 @@ def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
     position: dict[Any, int] = {}
     try:
         try:
-            codes, found = series.factorize()
-            listed = found.tolist()
+            codes, distinct = series.factorize()
+            listed = distinct.tolist()
         except (AttributeError, NotImplementedError):  # polars; types that Arrow cannot compare
-            given = series.to_list()
-            listed = [*dict.fromkeys(given)]
+            items = series.to_list()
+            listed = [*dict.fromkeys(items)]
             place = {value: at for at, value in enumerate(listed)}
-            codes = np.array([place[value] for value in given], np.intp)
+            codes = np.array([place[value] for value in items], np.intp)
         # A dictionary of Arrow may hold null, and a value twice.
         plain = [_plain(value) for value in listed]
-        at = [-1 if one is None else position.setdefault(one, len(position)) for one in plain]
+        at = [-1 if value is None else position.setdefault(value, len(position)) for value in plain]
     except TypeError:  # unhashable
         raise _refused(name, f"{dtype}") from None
     values = [*position]
@@ -351,7 +357,7 @@ def _refused(name: str, found: str) -> DataError:
     )
 
 
-def _indicate(column: Column, series: Any, part: NDArray[np.float32]) -> None:
+def _indicate(column: FrameColumn, series: Any, part: NDArray[np.float32]) -> None:
     """Write the indicators of a column to `part` (n, indicators)."""
     codes, values = _distinct(column.name, series)
     position = {value: at for at, value in enumerate(column.categories)}
@@ -380,19 +386,21 @@ def _dates(series: Any) -> NDArray[np.datetime64] | None:
         return None
     values = series.to_list()
     if not named:
-        there = (one for one in values if _plain(one) is not None)
+        there = (value for value in values if _plain(value) is not None)
         if not isinstance(next(there, None), date) or not all(isinstance(v, date) for v in there):
             return None
     clock = [
-        (one.replace(tzinfo=None) if isinstance(one, datetime) else one)
-        if isinstance(one, date) and one == one  # NaT is a date, but differs from itself
+        (value.replace(tzinfo=None) if isinstance(value, datetime) else value)
+        if isinstance(value, date) and value == value  # NaT is a date, but differs from itself
         else None
-        for one in values
+        for value in values
     ]
     return np.array(clock, "M8[s]")
 
 
-def _write_parts(column: Column, series: Any, part: NDArray[np.float32]) -> NDArray[np.float64]:
+def _write_parts(
+    column: FrameColumn, series: Any, part: NDArray[np.float32]
+) -> NDArray[np.float64]:
     """Write the parts of a column of dates to `part` (n, parts); the days before rounding (n,)."""
     dates = _dates(series)
     if dates is None:
@@ -426,14 +434,14 @@ def _numbers(name: str, series: Any) -> NDArray[np.float64]:
             values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
             return values
         return np.array(series.to_numpy(), np.float64)
-    codes, found = _distinct(name, series)
-    texts = [value for value in found if isinstance(value, str)]
+    codes, distinct = _distinct(name, series)
+    texts = [value for value in distinct if isinstance(value, str)]
     if texts:
         raise DataError(
             f"column {name!r} ({series.dtype}) must hold numbers as in training, got "
             f"{_unreadable(texts, float)!r}; convert it as before"
         )
-    return np.array([*found, np.nan], np.float64)[codes]
+    return np.array([*distinct, np.nan], np.float64)[codes]
 
 
 def _unreadable(values: Sequence[Any], read: Callable[[Any], Any]) -> Any:
@@ -459,7 +467,9 @@ def _float32(name: str, values: NDArray[np.float64]) -> NDArray[np.float32]:
     return out
 
 
-def _from_parts(name: Any, kind: Any, categories: Sequence[Any] = (), other: Any = False) -> Column:
+def _from_parts(
+    name: Any, kind: Any, categories: Sequence[Any] = (), other: Any = False
+) -> FrameColumn:
     """A column from the parts of `to_json`; ValueError if they are of wrong types."""
     kinds = {*_NUMBERS.values(), *_PARTS, "category", "empty"}
     good = isinstance(name, str) and kind in kinds
@@ -468,4 +478,4 @@ def _from_parts(name: Any, kind: Any, categories: Sequence[Any] = (), other: Any
         raise ValueError(f"got the column {name!r:.40} of kind {kind!r:.40}")
     if (kind == "category") != bool(categories):
         raise ValueError(f"got {len(categories)} categories of the column {name!r:.40} ({kind})")
-    return Column(name, kind, tuple(categories), other)
+    return FrameColumn(name, kind, tuple(categories), other)

@@ -114,8 +114,8 @@ def best_temperature(
     @functools.cache
     def slope(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        given = held.scores, targets, held.weight, offsets, temperature, multi_label
-        return log_loss_slope(*given) + distance * (log_temperature - math.log(rule))
+        arguments = held.scores, targets, held.weight, offsets, temperature, multi_label
+        return log_loss_slope(*arguments) + distance * (log_temperature - math.log(rule))
 
     near = math.log(start or rule)
     below = slope(near) < 0.0

@@ -145,9 +145,9 @@ def _columns(classifier: Any, computed: bool) -> tuple[NDArray[np.int64], int]:
     kind = registered_class("family", "columns")
     wrong = [family.name for family in model.families if type(family) is not kind]
     if wrong or classifier.columns_ is not None:
-        what = f"the family {wrong[0]!r} computes" if wrong else "categories and dates become"
+        reason = f"the family {wrong[0]!r} computes" if wrong else "categories and dates become"
         raise SettingError(
-            f"to_onnx reads columns of numbers, but {what} features that ONNX does not compute; "
+            f"to_onnx reads columns of numbers, but {reason} features that ONNX does not compute; "
             "pass computed=True, and give the ONNX model the features from onnx_inputs(classifier, "
             "X, computed=True)"
         )
@@ -158,7 +158,7 @@ def _columns(classifier: Any, computed: bool) -> tuple[NDArray[np.int64], int]:
 def _class_constants(classes: NDArray[Any]) -> NDArray[Any]:
     """The classes in a type that ONNX and its runtimes have."""
     if classes.dtype.kind in "OUT":
-        return np.array([str(one) for one in classes.tolist()], object)
+        return np.array([str(label) for label in classes.tolist()], object)
     if classes.dtype.kind in "iu":
         return classes.astype(np.int64 if classes.max() < 2**63 else np.uint64)
     if classes.dtype.kind in "bf":

@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
 from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
-from boostsample.classifier.prediction.staged import staged_scores
 from boostsample.errors import SettingError, unknown
 from boostsample.labels import class_codes, class_values, classify
 from boostsample.models.contributions import Contributions, model_contributions, side_shares
@@ -32,7 +31,7 @@ def accuracy(
     """Weighted share of rows that are predicted right; labels of other classes are wrong."""
     truth = class_values(y)
     if not multi_label and truth.ndim == 1:
-        truth, predicted = (class_codes(one, classes) for one in (truth, predicted))
+        truth, predicted = (class_codes(labels, classes) for labels in (truth, predicted))
     return float(accuracy_score(truth, predicted, sample_weight=weight))
 
 
@@ -150,16 +149,16 @@ class PredictionMixin:
         `family_importances_`, and `term_importances_` for single features.
         """
         check_is_fitted(self)
-        found = column_importances(self.model_, self._importances())
-        if found is None:
+        shares = column_importances(self.model_, self._importances())
+        if shares is None:
             raise AttributeError(
                 "feature_importances_ are those of the columns of a table, but these families make "
                 "other features of X; see family_importances_ and term_importances_"
             )
         if self.columns_ is None:
-            return np.pad(found, (0, self.n_features_in_ - found.size))
-        origin = self.columns_.origin[: found.size]
-        return np.asarray(np.bincount(origin, found, self.n_features_in_), np.float64)
+            return np.pad(shares, (0, self.n_features_in_ - shares.size))
+        origin = self.columns_.origin[: shares.size]
+        return np.asarray(np.bincount(origin, shares, self.n_features_in_), np.float64)
 
     @property
     def family_importances_(self) -> dict[str, float]:
@@ -192,7 +191,9 @@ class PredictionMixin:
                 "by='family' or by='feature'"
             )
         if self.columns_ is not None:
-            return self.columns_.origin[column], tuple(one.name for one in self.columns_.columns)
+            return self.columns_.origin[column], tuple(
+                column.name for column in self.columns_.columns
+            )
         named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
         if named is None:
             named = [f"column {at}" for at in range(self.n_features_in_)]
@@ -221,3 +222,32 @@ class PredictionMixin:
     def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
         """What turns scores into probabilities."""
         return self.offset_, self.temperature_, self._multi_label
+
+
+_CHUNK = 256
+"""Rounds whose features are in memory at a time, as in `Model.decision_function`."""
+
+
+def staged_scores(model: Model, X: Any) -> Iterator[NDArray[np.float64]]:
+    """Scores float64 (n, K) after round 1, 2, ..., the last; each an array of its own.
+
+    All rounds together cost about two `Model.decision_function`, and memory for the features of 256
+    rounds. At the ends of these chunks, the last round included, the scores are summed as by
+    `Model.decision_function`; the others differ from it by rounding.
+    """
+    done = np.zeros((X.shape[0], model.n_labels))
+    for start in range(0, len(model), _CHUNK):
+        end = min(start + _CHUNK, len(model))
+        part = model.terms(start, end)
+        different, at = np.unique(model.feature[part], return_inverse=True)
+        values = model.features(X, different)
+        sides = (values[:, at] >= model.threshold[part].astype(np.float32)).T
+        scores = done.copy()
+        for number in range(start, end - 1):
+            of_round = model.terms(number, number + 1)
+            model.add_scores(
+                sides[of_round.start - part.start : of_round.stop - part.start], of_round, scores
+            )
+            yield scores.copy()
+        model.add_scores(sides, part, done)
+        yield done.copy()

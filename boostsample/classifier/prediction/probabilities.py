@@ -78,13 +78,13 @@ def probabilities(
     top = _predicted(scores)
     if scores.shape[1] == 1:
         less = expit(-np.abs(scores[:, 0]) * (2.0 / temperature))  # 1 - less is monotone
-        found = np.where(np.arange(2) == top[:, None], 1.0 - less[:, None], less[:, None])
+        chances = np.where(np.arange(2) == top[:, None], 1.0 - less[:, None], less[:, None])
     else:
-        found = expit(_class_logits(scores, temperature))
-        found /= found.sum(axis=1, keepdims=True)
-    at = np.flatnonzero(found.argmax(axis=1) != top)
-    found[at, top[at]] = np.nextafter(found[at].max(axis=1), 2.0)
-    return np.asarray(found)
+        chances = expit(_class_logits(scores, temperature))
+        chances /= chances.sum(axis=1, keepdims=True)
+    at = np.flatnonzero(chances.argmax(axis=1) != top)
+    chances[at, top[at]] = np.nextafter(chances[at].max(axis=1), 2.0)
+    return np.asarray(chances)
 
 
 def log_probabilities(

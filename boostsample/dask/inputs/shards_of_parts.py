@@ -19,9 +19,9 @@ from boostsample.banks.row_chunks import (
     disk_bank_of_chunks,
     memory_bank_of_chunks,
 )
-from boostsample.dask.current_worker import scratch_here
 from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum, naming_part
 from boostsample.dask.inputs.parts import Part
+from boostsample.dask.worker import scratch_here
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.labels import class_codes, encode
@@ -92,12 +92,12 @@ class ShardSource:
         Y = np.empty((n, 1 if width == 2 and not self.multi_label else width), np.int8)
         weight = None if self.class_factor is None else np.empty(n)
         chunks = self._chunks(Y, weight)
-        given = self.families, n, self.cuts, chunks, self.tile_bytes
+        content = self.families, n, self.cuts, chunks, self.tile_bytes
         if self.form == "memory":
-            return ShardData(memory_bank_of_chunks(*given), Y, weight)
+            return ShardData(memory_bank_of_chunks(*content), Y, weight)
         folder = scratch_here() / f"bank-{uuid.uuid4().hex}"
         try:
-            bank = disk_bank_of_chunks(folder, *given)
+            bank = disk_bank_of_chunks(folder, *content)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -109,8 +109,8 @@ class ShardSource:
     ) -> Iterator[NDArray[np.uint8]]:
         """The bins of all rows, chunk by chunk; writes their labels and weights on the way."""
         at = 0
-        given = zip(self.parts, self.n_rows, self.checksums, strict=True)
-        for number, (part, n, expected) in enumerate(given, self.first):
+        expectations = zip(self.parts, self.n_rows, self.checksums, strict=True)
+        for number, (part, n, expected) in enumerate(expectations, self.first):
             if not n:
                 continue
             with naming_part(number, part.place):
@@ -123,10 +123,10 @@ class ShardSource:
                         "makes the table must give the same rows each time: persist it, or write "
                         "it to files that do not change"
                     )
-                here = slice(at, at + n)
-                Y[here], factors = self._labels(rows)
+                place = slice(at, at + n)
+                Y[place], factors = self._labels(rows)
                 if weight is not None:
-                    weight[here] = factors if rows.weight is None else rows.weight * factors
+                    weight[place] = factors if rows.weight is None else rows.weight * factors
                 for start in range(0, n, _CHUNK_ROWS):
                     examples = rows.X[start : start + _CHUNK_ROWS]
                     yield bins_of_rows(self.families, examples, self.cuts)
@@ -152,10 +152,10 @@ def cut_shards(n_rows: Sequence[int], n_shards: int) -> list[slice]:
     goals = ends[-1] * np.arange(1, n_shards) / n_shards
     places = 1 + np.abs(ends[None, :] - goals[:, None]).argmin(axis=1)
     cuts = [0, *sorted(set(places.tolist())), len(n_rows)]
-    found: list[slice] = []
+    runs: list[slice] = []
     for start, stop in itertools.pairwise(cuts):
         if sum(n_rows[start:stop]):
-            found.append(slice(start if found else 0, stop))
-        elif found:
-            found[-1] = slice(found[-1].start, stop)
-    return found
+            runs.append(slice(start if runs else 0, stop))
+        elif runs:
+            runs[-1] = slice(runs[-1].start, stop)
+    return runs

@@ -115,11 +115,11 @@ def _distinct(column: NDArray[Any], sample: NDArray[Any]) -> NDArray[np.float32]
     """All different values of a column but NaN, None for more than 255; `sample` is a part."""
     for values in (sample, column):
         with np.errstate(over="ignore"):  # infinite values are errors later
-            found: NDArray[np.float32] = np.unique(values.astype(np.float32))
-        found = found[~np.isnan(found)]
-        if found.size > _MOST_DISTINCT:
+            distinct: NDArray[np.float32] = np.unique(values.astype(np.float32))
+        distinct = distinct[~np.isnan(distinct)]
+        if distinct.size > _MOST_DISTINCT:
             return None
-    return found
+    return distinct
 
 
 def _codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -131,14 +131,14 @@ def _codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def _class_weights(codes: NDArray[np.intp], n: int, rows: PartRows) -> NDArray[np.float64]:
-    found = np.zeros((n, 4))
-    found[:, 2] = np.inf
+    weights = np.zeros((n, 4))
+    weights[:, 2] = np.inf
     weight = np.ones(codes.size) if rows.weight is None else rows.weight
-    found[:, 0] = np.bincount(codes, minlength=n)
-    found[:, 1] = np.bincount(codes, weight, n)
-    np.minimum.at(found[:, 2], codes, weight)
-    np.maximum.at(found[:, 3], codes, weight)
-    return found
+    weights[:, 0] = np.bincount(codes, minlength=n)
+    weights[:, 1] = np.bincount(codes, weight, n)
+    np.minimum.at(weights[:, 2], codes, weight)
+    np.maximum.at(weights[:, 3], codes, weight)
+    return weights
 
 
 def _label_sides(rows: PartRows, weight_init: str) -> NDArray[np.float64]:
@@ -146,7 +146,7 @@ def _label_sides(rows: PartRows, weight_init: str) -> NDArray[np.float64]:
     initial = initial_weights(encode(rows.y), weight_init)
     weight = np.ones(signs.shape[0]) if rows.weight is None else rows.weight
     sides = [(weight @ side, weight @ (initial * side)) for side in (signs, ~signs)]
-    return np.stack([one for side in sides for one in side], axis=1)
+    return np.stack([sums for side in sides for sums in side], axis=1)
 
 
 class TableFacts(NamedTuple):
@@ -251,22 +251,22 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
 
 def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     if parts[0].multi_label:
-        if len({one.classes.size for one in parts}) > 1:
+        if len({part.classes.size for part in parts}) > 1:
             raise DataError("all parts must have the same number of labels, but they differ")
         classes = parts[0].classes
     else:
-        classes = classes_of_parts([one.classes for one in parts])
+        classes = classes_of_parts([part.classes for part in parts])
         if classes.size < 2:
             raise DataError(
                 f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})"
             )
     weights = np.zeros((classes.size, 4))
     weights[:, 2] = np.inf
-    for one in parts:
-        at = class_codes(one.classes, classes)
-        weights[at, :2] += one.weights[:, :2]
-        weights[at, 2] = np.minimum(weights[at, 2], one.weights[:, 2])
-        weights[at, 3] = np.maximum(weights[at, 3], one.weights[:, 3])
+    for part in parts:
+        at = class_codes(part.classes, classes)
+        weights[at, :2] += part.weights[:, :2]
+        weights[at, 2] = np.minimum(weights[at, 2], part.weights[:, 2])
+        weights[at, 3] = np.maximum(weights[at, 3], part.weights[:, 3])
     check_class_counts(weights[:, 0])
     least, most = float(weights[:, 2].min()), float(weights[:, 3].max())
     if least < most / WEIGHT_RANGE:
@@ -279,9 +279,9 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray
 
 def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]:
     """The same share of the rows of each part, from their samples."""
-    share = min(one.sample.shape[0] / one.n_rows for one in parts)
-    share = min(share, reference / sum(one.n_rows for one in parts))
-    return np.concatenate([one.sample[: math.ceil(share * one.n_rows - 1e-9)] for one in parts])
+    share = min(part.sample.shape[0] / part.n_rows for part in parts)
+    share = min(share, reference / sum(part.n_rows for part in parts))
+    return np.concatenate([part.sample[: math.ceil(share * part.n_rows - 1e-9)] for part in parts])
 
 
 def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:
@@ -291,20 +291,20 @@ def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts)
         if isinstance(family, registered_class("family", "columns")):
             columns: tuple[int, ...] = getattr(family, "columns", ())
             for feature, column in enumerate(columns, first):
-                given = [one.distinct[column] for one in parts]
-                values = [one for one in given if one is not None]
-                if len(values) < len(given):
+                of_parts = [part.distinct[column] for part in parts]
+                values = [distinct for distinct in of_parts if distinct is not None]
+                if len(values) < len(of_parts):
                     continue
                 every = np.unique(np.concatenate(values))
                 if every.size and every.size <= _MOST_DISTINCT:
-                    one, n_bins = find_cuts(every[None, :])
-                    cuts[0][feature], cuts[1][feature] = one[0], n_bins[0]
+                    exact, n_bins = find_cuts(every[None, :])
+                    cuts[0][feature], cuts[1][feature] = exact[0], n_bins[0]
         first += family.n_features
 
 
 def _offsets(parts: Sequence[PartSummary], n: int) -> NDArray[np.float64]:
     """Log ratio of the mean initial weights of positive and negative rows of each label."""
-    sides = [one.sides for one in parts if one.sides is not None]
+    sides = [part.sides for part in parts if part.sides is not None]
     if not sides:
         return np.zeros(1 if n == 2 else n)
     total = np.sum(sides, axis=0)

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import check_integer
-from boostsample.classifier.inputs.class_weight import mapped_factors
-from boostsample.dask.inputs.folders import list_folder
+from boostsample.classifier.inputs.fit_inputs import mapped_factors
 from boostsample.dask.inputs.part_rows import naming_part
-from boostsample.dask.inputs.parts import Part, graph_parts, split_columns
+from boostsample.dask.inputs.parts import Part, graph_parts, list_folder, split_columns
 from boostsample.dask.inputs.shards_of_parts import ShardSource, cut_shards
 from boostsample.dask.inputs.summary import (
     REFERENCE,
@@ -56,14 +55,16 @@ class TableSettings(NamedTuple):
     n_shards: int | None = None
 
 
-class Table(NamedTuple):
+class ClusterTable(NamedTuple):
     """What is known of a table, and the sources of its shards, in the order of its rows."""
 
     facts: TableFacts
     sources: list[ShardSource]
 
 
-def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableSettings) -> Table:
+def read_table(
+    client: Any, X: Any, y: Any, sample_weight: Any, settings: TableSettings
+) -> ClusterTable:
     """Have the workers read a table once; the client sees none of its rows.
 
     Parameters
@@ -82,13 +83,13 @@ def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableS
     SettingError
         If a setting is unknown or out of range, or X, y or weights are of another kind.
     """
-    form, given = parse_name(settings.bank)
+    form, settings_of_form = parse_name(settings.bank)
     if form == "lazy":
         raise SettingError(
             "on a cluster, bank must be 'memory' or 'disk', got 'lazy', whose shards would read "
             "their parts in each round"
         )
-    of_bank = bank_settings(form, given)
+    of_bank = bank_settings(form, settings_of_form)
     reference = of_bank["reference"] or REFERENCE
     n_workers = len(client.nthreads())
     if settings.n_shards is None and not n_workers:
@@ -115,7 +116,7 @@ def read_table(client: Any, X: Any, y: Any, sample_weight: Any, settings: TableS
         )
         for run in cut_shards(facts.n_rows, n_shards)
     ]
-    return Table(facts, sources)
+    return ClusterTable(facts, sources)
 
 
 def _read(
@@ -125,12 +126,14 @@ def _read(
     parts: list[Part]
     versions = versions_here()
     if isinstance(X, str | os.PathLike):
-        paths = [os.fspath(one) if isinstance(one, os.PathLike) else one for one in (X, y, weight)]
-        for what, one in zip(("y", "sample_weight"), paths[1:], strict=True):
-            if not isinstance(one, str | int) and not (what == "sample_weight" and one is None):
+        paths = [
+            os.fspath(path) if isinstance(path, os.PathLike) else path for path in (X, y, weight)
+        ]
+        for name, path in zip(("y", "sample_weight"), paths[1:], strict=True):
+            if not isinstance(path, str | int) and not (name == "sample_weight" and path is None):
                 raise SettingError(
-                    f"{what} must be a column or the path of a folder, because X is the path "
-                    f"{paths[0]!r:.80}, got {type(one).__name__}"
+                    f"{name} must be a column or the path of a folder, because X is the path "
+                    f"{paths[0]!r:.80}, got {type(path).__name__}"
                 )
         parts = client.submit(list_folder, *paths, pure=False).result()
         size = sample_size(len(parts), reference)
@@ -141,14 +144,14 @@ def _read(
             for number, part in enumerate(parts)
         ]
     else:
-        found = graph_parts(X, y, weight)
-        parts = list(found.parts)
+        graph = graph_parts(X, y, weight)
+        parts = list(graph.parts)
         size = sample_size(len(parts), reference)
         work = _dask.delayed(_summarise_columns, pure=False)
         summaries = client.compute(
             [
-                work(versions, *one, found.columns, number, size, settings.weight_init)
-                for number, one in enumerate(found.delayed)
+                work(versions, *path, graph.columns, number, size, settings.weight_init)
+                for number, path in enumerate(graph.delayed)
             ]
         )
     try:
