@@ -9,16 +9,15 @@ computes the best votes on all of its examples.
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
-from boostsample.rows.target_rows import Stretch, TargetRows
-from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.protocol import RunRows, Stretch, TargetRows
 from boostsample.rows.weights import EDGE_GAP, FULL_STEP
 
 __all__ = [
@@ -141,6 +140,13 @@ class Found:
         return float(np.add.reduce(np.maximum(more, 0.0)))
 
 
+class SearchForTargets(Protocol):
+    """The call from a learner back into the loop."""
+
+    def __call__(self, targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
+        """Let the strategy choose a stump and finish it on all examples of the targets."""
+
+
 class Targets:
     """Examples, and labels for them, that a learner searches a stump for.
 
@@ -150,8 +156,8 @@ class Targets:
 
     def __init__(
         self,
-        rows: TargetRows,
-        searching: Callable[[Targets, bool, LeafLimits | None], Found],
+        rows: RunRows,
+        search: SearchForTargets,
         stretch: Stretch,
         stumps: Sequence[Any] = (),
         path: Sequence[tuple[Any, int]] = (),
@@ -161,7 +167,7 @@ class Targets:
     ) -> None:
         self._rows = rows
         self._round = rows.round
-        self._searching = searching
+        self._search = search
         self._sums = sums
         self._split: list[Found] = [] if split is None else split  # shared by targets of `times`
         self._found: Found | None = None
@@ -181,7 +187,7 @@ class Targets:
         if self.n_examples == 0:
             return np.zeros(self._rows.n_labels)
         if self._sums is None:
-            self._sums = self.read().sums[: self._rows.n_labels] / self._rows.whole_mass
+            self._sums = self.read().sums / self._rows.mass
         return self._sums
 
     @property
@@ -198,7 +204,7 @@ class Targets:
     @property
     def mass(self) -> float:
         """Weight of the examples; all examples together have weight 1."""
-        return self.read().mass / self._rows.whole_mass if self.n_examples else 0.0
+        return self.read().mass / self._rows.mass if self.n_examples else 0.0
 
     def search(self, two_sided: bool = False, limits: LeafLimits | None = None) -> Found:
         """Let the strategy choose a stump for these targets: one search with its own budget.
@@ -224,7 +230,7 @@ class Targets:
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
-        self._found = self._searching(self, two_sided, limits)
+        self._found = self._search(self, two_sided, limits)
         return self._found
 
     def split(self, stump: Found) -> tuple[Targets, Targets]:
@@ -247,31 +253,30 @@ class Targets:
             votes = stump.votes
         elif stump is self._found:
             sums = [_exact(stump.whole, -stump.sums), _exact(stump.whole, stump.sums)]
-        parts = []
-        for stretch, side, own in zip((below, above), (-1, 1), sums, strict=True):
+        halves = []
+        for stretch, side, half_sums in zip((below, above), (-1, 1), sums, strict=True):
             path = (*self.path, (stump, side))
-            of_half = stretch, self.stumps, path, own, None, votes
-            parts.append(Targets(self._rows, self._searching, *of_half))
-        return parts[0], parts[1]
+            of_half = stretch, self.stumps, path, half_sums, None, votes
+            halves.append(Targets(self._rows, self._search, *of_half))
+        return halves[0], halves[1]
 
     def times(self, stump: Found) -> Targets:
         """These targets with labels multiplied by the outputs v_l phi(x) of a stump.
 
         A second time with the same stump undoes it. No looks; O(n) when they are searched.
         """
-        stumps = tuple(one for one in self.stumps if one is not stump)
+        stumps = tuple(other for other in self.stumps if other is not stump)
         if len(stumps) == len(self.stumps):
             stumps = (*stumps, stump)
         sums = stump.votes * stump.sums if stump is self._found else None
-        own = sums, self._split
-        return Targets(self._rows, self._searching, self.stretch, stumps, self.path, *own)
+        return Targets(self._rows, self._search, self.stretch, stumps, self.path, sums, self._split)
 
-    def read(self) -> WeightedRows:
+    def read(self, two_sided: bool = False, members: NDArray[np.int64] | None = None) -> TargetRows:
         """The rows of the targets, valid until others are read. For the loop."""
         self._require_this_round()
-        return self._rows.read(self.stretch, self.stumps)
+        return self._rows.target(self.stretch, self.stumps, two_sided, members)
 
-    def belongs_to(self, rows: TargetRows) -> bool:
+    def belongs_to(self, rows: RunRows) -> bool:
         """Whether these are targets of the current round of a run. For the loop."""
         return rows is self._rows and rows.round == self._round
 

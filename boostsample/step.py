@@ -15,12 +15,12 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
-from boostsample.kernels.array_layout import N_BINS, Rows
+from boostsample.kernels.array_layout import N_BINS
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
 from boostsample.records.stumps import arrays_of
-from boostsample.rows.searcher import Searcher
+from boostsample.rows.protocol import SampleRows, TargetRows
 
 __all__ = ["Step"]
 
@@ -37,27 +37,26 @@ class _Held(NamedTuple):
     """A sample of this step and the loop's record of it, which strategies cannot change."""
 
     sample: Sample
-    rows: Rows
+    rows: SampleRows
     size: int
-    exact: bool
 
 
 class Step:
     """One weak-learner search, as a strategy sees it."""
 
     __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__plans", "__records",
-                 "__rng", "__samples", "__searcher", "__whole")  # fmt: skip
+                 "__rng", "__rows", "__samples", "__whole")  # fmt: skip
 
     def __init__(
         self,
-        searcher: Searcher,
+        rows: TargetRows,
         ledger: Ledger,
         rng: np.random.Generator,
         families: Sequence[FamilyInfo],
         place: tuple[int, int],
         whole: bool = True,
     ) -> None:
-        self.__searcher = searcher
+        self.__rows = rows
         self.__ledger = ledger
         self.__rng = rng
         self.__families = families
@@ -87,7 +86,7 @@ class Step:
     @property
     def n_examples(self) -> int:
         """Examples of this search: those with weight, N, or those of a node of a tree."""
-        return self.__searcher.n_examples
+        return self.__rows.n_examples
 
     @property
     def whole(self) -> bool:
@@ -97,7 +96,7 @@ class Step:
     @property
     def n_features(self) -> int:
         """Features in the bank, F."""
-        return self.__searcher.n_features
+        return self.__rows.n_features
 
     @property
     def families(self) -> Sequence[FamilyInfo]:
@@ -143,7 +142,7 @@ class Step:
         """
         self.__check_open()
         size = min(check_integer("T", T, 1, hint="draw at least one example"), self.n_examples)
-        return self.__hold(self.__searcher.draw(size, scheme, self.__rng), size, scheme)
+        return self.__hold(self.__rows.sample(size, scheme, self.__rng), size, scheme)
 
     def draw_nested(self, sizes: Sequence[int], scheme: str = "iid") -> list[Sample]:
         """Draw samples of ascending sizes, each of which contains the one before; costs no looks.
@@ -177,8 +176,8 @@ class Step:
         for size in sizes:
             least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
             wanted.append(min(least, self.n_examples))
-        drawn = self.__searcher.draw_nested(wanted, scheme, self.__rng)
-        return [self.__hold(*one, scheme) for one in zip(drawn, wanted, strict=True)]
+        drawn = self.__rows.nested_samples(wanted, scheme, self.__rng)
+        return [self.__hold(*pair, scheme) for pair in zip(drawn, wanted, strict=True)]
 
     def n_heaviest(self, mass: float) -> int:
         """How many of the heaviest examples have a share of the weight; costs no looks.
@@ -199,7 +198,7 @@ class Step:
             If `mass` is out of range.
         """
         self.__check_open()
-        return self.__searcher.n_heaviest(check_number("mass", mass, 0.0, 1.0, above=True))
+        return self.__rows.n_heaviest(check_number("mass", mass, 0.0, 1.0, above=True))
 
     def sample_features(self, n: int) -> NDArray[np.int64]:
         """Draw about n different features whose bins lie together; costs no looks.
@@ -288,7 +287,7 @@ class Step:
         held = self.__held(sample)
         wanted = check_features(features, self.n_features)
         self.__ledger.charge(wanted.size * held.size, purpose)
-        stumps = self.__searcher.search(wanted, held.rows, held.exact)
+        stumps = held.rows.search(wanted)
         self.__records.append(_Searched(stumps, held.size, purpose))
         copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(stumps)]
         return Stumps(*copies)
@@ -300,9 +299,9 @@ class Step:
         Raises the errors of `search`.
         """
         held = self.__held(sample)
-        mine = self.__check_stumps(stumps)
-        self.__ledger.charge(len(mine) * held.size, purpose)
-        return self.__searcher.signed_edges(mine, held.rows)
+        checked = self.__check_stumps(stumps)
+        self.__ledger.charge(len(checked) * held.size, purpose)
+        return held.rows.signed_edges(checked)
 
     def note(self, **beliefs: Any) -> None:
         """Add columns to the history row: scalars, or vectors as name_0, name_1, ...
@@ -313,10 +312,9 @@ class Step:
         self.__check_open()
         self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
 
-    def __hold(self, rows: Rows, size: int, scheme: str) -> Sample:
-        exact = size == self.n_examples
-        sample = Sample(size, scheme, exact)
-        self.__samples[id(sample)] = _Held(sample, rows, size, exact)
+    def __hold(self, rows: SampleRows, size: int, scheme: str) -> Sample:
+        sample = Sample(size, scheme, size == self.n_examples)
+        self.__samples[id(sample)] = _Held(sample, rows, size)
         return sample
 
     def __held(self, sample: Sample) -> _Held:
@@ -367,7 +365,7 @@ class Step:
         return Stumps(feature, threshold.astype(np.int64), votes, edges, below=below)
 
     def __check_votes(self, name: str, stumps: Stumps) -> NDArray[np.int8]:
-        votes, shape = np.array(getattr(stumps, name)), (len(stumps), self.__searcher.n_labels)
+        votes, shape = np.array(getattr(stumps, name)), (len(stumps), self.__rows.n_labels)
         if votes.shape != shape or votes.dtype.kind != "i" or not np.all(np.abs(votes) == 1):
             raise SettingError(
                 f"in step.edges, {name} must be +1 or -1 of shape {shape}, got {votes.dtype} of "

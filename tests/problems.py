@@ -13,7 +13,7 @@ from boostsample.families import Columns, column_groups
 from boostsample.family import Family
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
-from boostsample.rows.searcher import Searcher
+from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
@@ -94,14 +94,21 @@ def step_of(
 ) -> Step:
     """A step of the first round, outside of any booster."""
     u = np.ones(Y.shape) if label_weights is None else label_weights
-    weights = SignedWeights(Y, u, np.arange(len(Y)))
+    rows = LocalRows(bank, SignedWeights(Y, u, np.arange(len(Y))))
     return Step(
-        Searcher(bank, weights).over(weights, two_sided),
+        rows.target((0, len(Y)), (), two_sided),
         Ledger("a strategy", budget),
         np.random.default_rng(seed),
         bank.family_infos(),
         (1, 1),
     )
+
+
+def local_rows(booster: Booster) -> LocalRows:
+    """The rows of a booster in this process."""
+    rows = booster._rows
+    assert isinstance(rows, LocalRows)
+    return rows
 
 
 def perfect(n: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:

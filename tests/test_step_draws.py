@@ -11,7 +11,7 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.kernels.array_layout import Rows, matrix_of_rows
 from boostsample.records import feature_tiles
 from boostsample.rows.searcher import Searcher
-from boostsample.rows.weights import SignedWeights
+from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stump
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
@@ -153,7 +153,7 @@ def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
     }[place]
     Y = noisy_labels(60, n_labels)
     u = np.random.default_rng(2).random(Y.shape)
-    weights = SignedWeights(Y, u, columns, None, lambda Y: u)
+    weights = SignedWeights(Y, u, columns, None, InitialWeights("uniform"))
     searcher = Searcher(bank_of(table(n_bank)), weights)
     rng, sizes = np.random.default_rng(0), [1, 5, 5, 30, 59, 60]
     for _ in range(5):

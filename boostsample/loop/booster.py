@@ -29,25 +29,19 @@ from boostsample.checks import (
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.hashing import sha256_of_arrays
 from boostsample.labels import check_labels
-from boostsample.learner import (
-    NO_EDGE,
-    Found,
-    LeafLimits,
-    Learner,
-    Targets,
-)
-from boostsample.learners.search import Search
-from boostsample.learners.terms import leaves_of, terms_of
-from boostsample.loop.run_facts import example_facts, run_facts
-from boostsample.records import Pool, Round, Term
+from boostsample.learner import NO_EDGE, Learner, Targets
+from boostsample.loop.run_facts import run_facts
+from boostsample.loop.target_search import TargetSearch
+from boostsample.loop.terms import leaves_of, terms_of
+from boostsample.records import Pool, Round, Term, family_infos
 from boostsample.registry import make_learner, make_strategy
-from boostsample.rows.searcher import Searcher
-from boostsample.rows.target_rows import Leaf, TargetRows
+from boostsample.rows.local_rows import LocalRows
+from boostsample.rows.protocol import Leaf, RunRows
 from boostsample.rows.weights import (
+    InitialWeights,
     SignedWeights,
     StepSize,
     continued_weights,
-    initial_weights,
 )
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
@@ -136,47 +130,42 @@ class Booster:
         self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         user = check_example_weight(example_weight, columns.size)
         kept = user > 0
-        label_weights = (initial_weights(labels, weight_init) * user[:, None])[kept]
-        self._given = weight_init, None if example_weight is None else user[kept]
-        self._log_loss, self._continued = 0.0, ""
+        columns, labels, user = columns[kept], labels[kept], user[kept]
+        initial = InitialWeights(weight_init, None if example_weight is None else user)
+        label_weights, log_loss, continued = initial.of(labels), 0.0, ""
         if scores is not None:
-            of_model = check_scores(scores, labels.shape)[kept]
-            self._continued = f"sha256:{sha256_of_arrays(of_model)}"
-            given = label_weights, labels[kept], of_model
-            label_weights, self._log_loss = continued_weights(*given)
-        self._bank = bank.reader(columns[kept])
+            of_model = check_scores(scores, (kept.size, labels.shape[1]))[kept]
+            continued = f"sha256:{sha256_of_arrays(of_model)}"
+            label_weights, log_loss = continued_weights(label_weights, labels, of_model)
         threads = Threads(n_threads(n_jobs))
-        of_kept = 1.0 if example_weight is None else user[kept, None]
-        self._weights = SignedWeights(
-            labels[kept],
-            label_weights,
-            columns[kept],
-            threads,
-            lambda Y: initial_weights(Y, weight_init) * of_kept,
-        )
-        self._searcher = Searcher(self._bank, self._weights)
-        self._learner: Learner = copy.deepcopy(make_learner(learner))
-        self._searcher.compile(self._learner.one_search)
-        self._rows = TargetRows(self._weights, self._searcher.column)
-        pool = Pool(bank.family_infos(), bank.n_features, self._weights.n_examples)
-        self._begin(pool, strategy, budget, rng, max_model_features, learning_rate, smoothing)
+        weights = SignedWeights(labels, label_weights, columns, threads, initial)
+        of_run = LocalRows(bank.reader(columns), weights, initial.example_weight)
+        builder: Learner = copy.deepcopy(make_learner(learner))
+        of_run.compile(builder.one_search)
+        settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
+        self._begin(of_run, strategy, builder, *settings)
+        self._log_loss, self._continued = log_loss, continued
 
     def _begin(
         self,
-        pool: Pool,
+        rows: RunRows,
         strategy: str | Strategy,
+        learner: Learner,
         budget: int | str | None,
+        weight_init: str,
         rng: Any,
         max_model_features: int | None,
         learning_rate: float,
         smoothing: float,
     ) -> None:
         """Start the strategy; what it searches is ready."""
-        self.step_size = StepSize(learning_rate, smoothing, pool.n_examples)
-        self._weights.step_size = self.step_size
+        self._rows, self._learner, self._weight_init = rows, learner, weight_init
+        self._log_loss, self._continued = 0.0, ""
+        self.step_size = StepSize(learning_rate, smoothing, rows.n_examples)
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
         self.strategy = _unlearned(strategy)
+        pool = Pool(family_infos(rows.families), rows.n_features, rows.n_examples)
         if budget is None:
             budget = self.strategy.default_budget(pool)
         self.budget = budget_looks(budget, pool.n_examples)
@@ -186,7 +175,7 @@ class Booster:
             max_model_features = check_integer("max_model_features", max_model_features, 1)
         self.max_model_features = max_model_features
         of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features
-        self._search = Search(self.strategy, self._searcher, *of_run)
+        self._search = TargetSearch(self.strategy, rows, *of_run)
 
     @property
     def round(self) -> int:
@@ -219,30 +208,18 @@ class Booster:
         Reads labels and bank once, computes no feature. SettingError if a setting of strategy or
         learner cannot be identified.
         """
-        example_weight = self._given[1]
-        settings = self._settings()
-        if self._continued:
-            settings["scores of the model to continue"] = self._continued
-        return run_facts(
-            self.strategy,
-            self._learner,
-            self._bank,
-            example_facts(self._weights, example_weight),
-            self._stream,
-            settings,
-        )
-
-    def _settings(self) -> dict[str, Any]:
-        """Settings that bits depend on, as JSON values."""
         settings = {
             "budget": self.budget,
-            "weight_init": self._given[0],
+            "weight_init": self._weight_init,
             "learning_rate": self.step_size.learning_rate,
             "smoothing": self.step_size.smoothing,
         }
         if self.max_model_features is not None:
             settings["max_model_features"] = self.max_model_features
-        return settings
+        if self._continued:
+            settings["scores of the model to continue"] = self._continued
+        families, rows = self._rows.families, self._rows.facts()
+        return run_facts(self.strategy, self._learner, families, rows, self._stream, settings)
 
     def next_round(self) -> Round:
         """Train one more round, also beyond `n_rounds`; StrategyError if training has ended."""
@@ -250,14 +227,13 @@ class Booster:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
         self._search.begin(self._round + 1)
-        self._rows.begin()
-        self._weights.log_loss = self._log_loss
+        self._rows.begin(self._log_loss)
         before = None if self._learner.one_search else self._rng.bit_generator.state
         leaves = self._learned()
         edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
         terms = terms_of(leaves, self.step_size.alpha(edge))
         self._round += 1  # a round that fails does not count
-        self._update_weights(terms, [_leaf(one) for one in leaves], edge)
+        self._update_weights(terms, [_leaf(targets) for targets in leaves], edge)
         rows = self._search.rows
         # Other random numbers may break ties otherwise, and lead to other searches.
         same = before is None or repr(before) == repr(self._rng.bit_generator.state)
@@ -269,11 +245,7 @@ class Booster:
 
     def _targets(self) -> Targets:
         """The targets of all examples."""
-
-        def search(targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
-            return self._search(targets, two_sided, limits)
-
-        return Targets(self._rows, search, self._rows.whole)
+        return Targets(self._rows, self._search, (0, self._rows.n_examples))
 
     def _learned(self) -> list[Targets]:
         """The leaves that the learner returns; StrategyError if they are not of this round."""
@@ -281,13 +253,13 @@ class Booster:
         who = f"learn() of the learner {type(self._learner).__name__}"
         good = isinstance(leaves, list) and leaves and all(isinstance(x, Targets) for x in leaves)
         if not good:
-            given = "an empty list" if leaves == [] else f"{leaves!r:.60}"
+            text = "an empty list" if leaves == [] else f"{leaves!r:.60}"
             raise StrategyError(
-                f"{who} must return a list of one or more targets, got {given} in round "
+                f"{who} must return a list of one or more targets, got {text} in round "
                 f"{self._search.round}; return [targets.times(targets.search())]"
             )
         made = [id(row) for row in self._search.rows]
-        stumps = [s for leaf in leaves for s in (*leaf.stumps, *(one for one, _ in leaf.path))]
+        stumps = [s for leaf in leaves for s in (*leaf.stumps, *(cut for cut, _ in leaf.path))]
         current = all(leaf.belongs_to(self._rows) for leaf in leaves)
         if not current or any(id(stump.row) not in made for stump in stumps):
             raise StrategyError(
@@ -295,7 +267,8 @@ class Booster:
                 f"in round {self._search.round}; search the targets that learn() is given"
             )
         ends = sorted(leaf.stretch for leaf in leaves if leaf.n_examples)
-        if [one[0] for one in ends] + [self._rows.whole[1]] != [0, *(one[1] for one in ends)]:
+        starts = [stretch[0] for stretch in ends] + [self._rows.n_examples]
+        if starts != [0, *(stretch[1] for stretch in ends)]:
             raise StrategyError(
                 f"{who} must return leaves that hold each example once; return both halves of a "
                 "split, or their own leaves"
@@ -305,8 +278,8 @@ class Booster:
                 f"{who} must make one search and return its stump, got searches: "
                 f"{len(made)}, stumps: {len(stumps)}; set one_search = False"
             )
-        found: list[Targets] = leaves
-        return found
+        checked: list[Targets] = leaves
+        return checked
 
     def _finish(
         self, rows: list[dict[str, Any]], terms: list[Term], edge: float, same: bool
@@ -317,8 +290,8 @@ class Booster:
         `same`.
         """
         if self.step_size.ends(edge):
-            what = "one stump" if self._learner.one_search else "one base classifier"
-            self._stopped = f"edge {edge:.15g}: every weight agrees with {what}"
+            part = "one stump" if self._learner.one_search else "one base classifier"
+            self._stopped = f"edge {edge:.15g}: every weight agrees with {part}"
         if edge <= NO_EDGE and self._search.hopeless and same:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
         self._log_loss += self.step_size.log_loss_change(edge)
@@ -335,20 +308,19 @@ class Booster:
         """Update the weights by a base classifier, unless its edge is 0 or ends the training."""
         if edge <= 0.0 or self.step_size.ends(edge):
             return
+        factors = self.step_size.factors(edge, self._rows.mass)
         if len(terms) == 1 and terms[0].below is None:
-            (term,) = terms
-            column = self._searcher.column(term.feature)
-            self._weights.update(column, term.threshold, term.votes, edge)
+            self._rows.update(terms[0], factors)
         else:
-            self._rows.update(leaves, edge)
+            self._rows.update_leaves(leaves, factors)
 
     def state(self) -> dict[str, Any]:
         """State for `restore`: nested dicts of arrays, scalars and strings."""
-        return {**self._small_state(), "weights": self._weights.state()}
+        return {**self._small_state(), "weights": self._rows.state()}
 
     def small_state(self) -> dict[str, Any]:
-        """State for `replay`, without the N * K weights: their SHA-256 instead."""
-        return {**self._small_state(), "weights": _checksum(self._weights.state())}
+        """State for `replay`, without the N * K weights: a checksum instead."""
+        return {**self._small_state(), **self._rows.small_state()}
 
     def _small_state(self) -> dict[str, Any]:
         small = {
@@ -380,21 +352,24 @@ class Booster:
         no search. DataError, with this booster unchanged, if the weights are not those of the
         state.
         """
-        before = self._weights.state()
-        for terms, edge in zip(rounds, edges, strict=True):
-            self._rows.begin()
-            self._update_weights(terms, leaves_of(terms, self._targets()), edge)
-        weights = self._weights.state()
-        self._weights.restore(before)
-        if _checksum(weights) != state["weights"]:
-            raise DataError(
-                f"the weights after {state['round']} rounds must be those of the saved state, but "
-                "differ; train the run from its first round"
-            )
-        self.restore({**state, "weights": weights})
+        rows, before, start = self._rows, self._small_state(), self._rows.before_replay()
+        try:
+            for terms, edge in zip(rounds, edges, strict=True):
+                rows.begin(self._log_loss)
+                self._update_weights(terms, leaves_of(terms, self._targets()), edge)
+            if not rows.replayed(state):
+                raise DataError(
+                    f"the weights after {state['round']} rounds must be those of the saved state, "
+                    "but differ; train the run from its first round"
+                )
+            self._restore_small(state)
+        except BaseException:
+            rows.undo_replay(start)
+            self._restore_small(before)
+            raise
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._weights.restore(state["weights"])
+        self._rows.restore(state["weights"])
         self._restore_small(state)
 
     def _restore_small(self, state: dict[str, Any]) -> None:
@@ -411,10 +386,6 @@ def _leaf(targets: Targets) -> Leaf:
     return Leaf(targets.stretch, targets.stumps, targets.votes)
 
 
-def _checksum(weights: dict[str, Any]) -> str:
-    return sha256_of_arrays(*(np.atleast_1d(weights[name]) for name in sorted(weights)))
-
-
 def _unlearned(strategy: str | Strategy) -> Strategy:
     if isinstance(strategy, str):
         made: Strategy = make_strategy(strategy)
@@ -424,5 +395,5 @@ def _unlearned(strategy: str | Strategy) -> Strategy:
             f"strategy must be a name or an instance of Strategy, got {strategy!r}; "
             "pass an instance, as in MyStrategy()"
         )
-    mine: Strategy = clone(strategy)
-    return mine
+    cloned: Strategy = clone(strategy)
+    return cloned

@@ -9,29 +9,26 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from boostsample.banks.bank import Bank
 from boostsample.errors import SettingError
+from boostsample.family import Family
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.learner import Learner
 from boostsample.loop.numerics import NUMERICS
-from boostsample.rows.weights import SignedWeights
 from boostsample.strategy import Strategy
 
 _CHECKSUM = "sha256:"
 """Begins a fact that is a checksum, whose value says nothing to a reader."""
-_EXAMPLES = "training examples"
 _ABSENT = "none"
 
 
 def run_facts(
     strategy: Strategy,
     learner: Learner,
-    bank: Bank,
-    examples: Mapping[str, Any],
+    families: Sequence[Family],
+    rows: Mapping[str, Any],
     stream: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -39,10 +36,10 @@ def run_facts(
 
     Parameters
     ----------
-    strategy, learner, bank
+    strategy, learner, families
         Those of the run; of the strategy only the settings count.
-    examples : dict
-        `example_facts` of its rows.
+    rows : dict
+        `RunRows.facts` of its rows.
     stream : dict
         State of the random stream before the strategy drew from it.
     settings : dict
@@ -59,50 +56,15 @@ def run_facts(
         **_class_facts("strategy", strategy, strategy.get_params(deep=False)),
         **learner_facts(learner),
         **settings,
-        **examples,
+        **rows,
         "random stream (seed)": _checksum(sha256_of_bytes(pack_state(stream).encode())),
-        "examples of the bank": bank.n_examples,
     }
-    for family in bank.families:
+    for family in families:
         what = f"family {family.name!r}"
         own = _checksum(sha256_of_json(family.settings()))
         facts |= _class_facts(what, family, {"settings": own})
         facts[f"number of features of the {what}"] = family.n_features
-    for name, digest in bank.digest().items():
-        facts[f"{name} in the bank"] = _checksum(digest)
     return facts
-
-
-def example_facts(
-    weights: SignedWeights, example_weight: NDArray[np.float64] | None
-) -> dict[str, Any]:
-    """The facts of the rows of a run: labels, rows of the bank, and the user's weights, or None."""
-    own = None if example_weight is None else sha256_of_arrays(example_weight)
-    parts = sha256_of_arrays(weights.labels()), sha256_of_arrays(weights.bank_columns()), own
-    return _example_facts(weights.n_examples, weights.n_labels, *parts)
-
-
-def shard_facts(
-    n_labels: int, counts: Sequence[int], digests: Sequence[Mapping[str, str]]
-) -> dict[str, Any]:
-    """The facts of the rows of all shards, from the checksums of each."""
-    parts = (
-        sha256_of_json([one[what] for one in digests]) for what in ("labels", "rows", "weights")
-    )
-    facts = _example_facts(int(sum(counts)), n_labels, *parts)
-    return {**facts, "sizes of the shards": [int(n) for n in counts]}
-
-
-def _example_facts(
-    n_examples: int, n_labels: int, labels: str, rows: str, weights: str | None
-) -> dict[str, Any]:
-    return {
-        _EXAMPLES: n_examples,
-        "labels": n_labels,
-        f"labels of the {_EXAMPLES}": _checksum(labels),
-        f"rows of the {_EXAMPLES}": _checksum(rows),
-        f"weights of the {_EXAMPLES}": _ABSENT if weights is None else _checksum(weights),
-    }
 
 
 def learner_facts(learner: Learner) -> dict[str, Any]:

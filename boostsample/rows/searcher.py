@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank, View
+from boostsample.banks.bank import Bank
 from boostsample.jit.compile_kernels import COMPILED
+from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
     Found,
@@ -27,16 +27,17 @@ from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search import search_kernel
 from boostsample.kernels.searches.search_room import NO_ROWS, SEARCH_GROUP, search_room
 from boostsample.records import Stumps
+from boostsample.rows.node_rows import NodeRows
+from boostsample.rows.protocol import Leaf
 from boostsample.rows.sampling_schemes import (
     SCHEMES,
     UNPROMISED,
     known_scheme,
     nested_scheme,
 )
-from boostsample.rows.target_rows import Leaf, TargetRows
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import SignedWeights
-from boostsample.threads.threads import CompilingThreads
+from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
+from boostsample.threads.threads import CompilingThreads, Threads
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6
@@ -51,57 +52,155 @@ _FEW = 1200
 _ROUGH_TIE = 4e-7
 
 
-class _Precision(NamedTuple):
+class Precision(NamedTuple):
     """Rows a bin that a float32 histogram sums, and whether sweeps are in float32."""
 
     rows_a_bin: int
     rough: bool
 
 
-_ROUGH = _Precision(_ROWS_A_BIN, True)
+_ROUGH, _FINE = Precision(_ROWS_A_BIN, True), Precision(_ROWS_A_BIN, False)
+_FINEST, EACH_ROW = Precision(2, False), Precision(1, False)
+
+
+class BinSearch:
+    """The search kernel for rows of K labels, on bins from anywhere."""
+
+    def __init__(self, n_labels: int, threads: Threads) -> None:
+        self.n_labels, self.threads = n_labels, threads
+        blocks, tail = row_layout(n_labels)
+        self.width = LANES * blocks + tail
+        self._kernel = search_kernel(blocks, tail)
+        self._rooms = [search_room(n_labels) for _ in range(threads.n)]
+
+    def tie(self, n_rows: int) -> float:
+        """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
+        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.n_labels)
+
+    def sample_precision(self, rows: Rows) -> Precision:
+        """The precision for the rows of a sample."""
+        return _ROUGH if rows.values.size <= _FEW * self.width else _FINE
+
+    def write(
+        self,
+        bins: NDArray[np.uint8],
+        at: NDArray[np.int64],
+        n_bins: NDArray[np.int16],
+        rows: Rows,
+        precision: Precision,
+        output: Found,
+        n_rows: int | None = None,
+    ) -> None:
+        """Write the best stump of each feature, whose bins are rows `at` of `bins`, to `output`.
+
+        The rows stand for `n_rows` examples, by default as many as they are.
+        """
+        tie = self.tie(rows.values.size // self.width if n_rows is None else n_rows)
+        tie = (tie + _ROUGH_TIE * precision.rough) / rows.scale
+        if self.threads.n == 1:  # no slices: they would cost as much as a small kernel
+            self._kernel(bins, at, n_bins, rows, tie, *precision, self._rooms[0], output)
+            return
+        calls = []
+        for room, ends in zip(self._rooms, self.threads.stretches(_cuts(at.size)), strict=False):
+            part = slice(*ends)
+            calls.append(
+                (bins, at[part], n_bins[part], rows, tie, *precision, room, part_of(output, part))
+            )
+        self.threads.run(self._kernel, calls)
+
+
+class LocalSample(NamedTuple):
+    """A sample, or all rows, of a target in this process: implements `SampleRows`."""
+
+    searcher: Searcher
+    rows: Rows
+    exact: bool
+
+    def search(self, features: NDArray[np.int64]) -> Stumps:
+        """The best stump of each feature."""
+        return self.searcher.search(features, self.rows, self.exact)
+
+    def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
+        """Edges of given stumps: float64 (Q,)."""
+        return self.searcher.signed_edges(stumps, self.rows)
 
 
 class Searcher:
-    """Draws and searches of one run."""
+    """Draws and searches on rows of a run in this process: implements `TargetRows`.
 
-    def __init__(self, bank: Bank, weights: WeightedRows) -> None:
-        self.bank = bank
-        self.weights = weights
+    Parameters
+    ----------
+    bank : Bank
+    weights : WeightedRows
+        All rows of the run, or those of a target.
+    run : Searcher or None
+        The searcher of all rows; None for itself.
+    two_sided : bool
+        Whether stumps have votes of their own on both sides.
+    members : ndarray of int64 or None
+        Features of the bank that are 0, 1, ... here; None is all.
+    """
+
+    def __init__(
+        self,
+        bank: Bank,
+        weights: WeightedRows,
+        run: Searcher | None = None,
+        two_sided: bool = False,
+        members: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.bank, self.weights = bank, weights
+        self.two_sided, self._members = two_sided, members
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
-        self._n_run = weights.n_examples
-        self.n_features = int(bank.n_features)
-        self._members: NDArray[np.int64] | None = None
-        sizes = row_layout(weights.n_labels)
-        self._search = search_kernel(*sizes)
-        self._signed_edges = edge_kernels(*sizes).signed_edges
-        self.two_sided = False
-        self._rooms = [search_room(self.n_labels) for _ in range(weights.threads.n)]
+        self.n_features = int(bank.n_features) if members is None else members.size
+        if run is None:
+            self._n_run = weights.n_examples
+            self._search = BinSearch(self.n_labels, weights.threads)
+            self._signed_edges = edge_kernels(*row_layout(self.n_labels)).signed_edges
+        else:
+            self._n_run, self._search = run._n_run, run._search
+            self._signed_edges = run._signed_edges
 
-    def compile(self, one_search: bool = True) -> None:
-        """Compile all kernels of draws, searches and updates, once for each number of labels.
-
-        Those of products and trees only if rounds are more than `one_search`. Reads no example of
-        the run, and changes nothing of it.
-        """
-        if COMPILED:
-            several_threads = self.weights.threads.n > 1
-            _compile(self.n_labels, several_threads, tuple(SCHEMES), one_search)
-            self.bank.compile()
-
-    def over(self, rows: WeightedRows, two_sided: bool = False) -> Searcher:
-        """The same searches on other rows of the run, as they are now, with one or two sides."""
-        if rows is self.weights and two_sided == self.two_sided:
+    def over(
+        self,
+        rows: WeightedRows,
+        two_sided: bool = False,
+        members: NDArray[np.int64] | None = None,
+    ) -> Searcher:
+        """The same searches on other rows of the run, as they are now."""
+        if rows is self.weights and two_sided == self.two_sided and members is self._members:
             return self
-        other = object.__new__(Searcher)
-        changes = {"weights": rows, "n_examples": rows.n_examples, "two_sided": two_sided}
-        other.__dict__ = {**self.__dict__, **changes}
-        return other
+        return Searcher(self.bank, rows, self, two_sided, members)
 
-    def among(self, members: NDArray[np.int64]) -> Searcher:
-        """The same searches of some features of the bank, which are then 0, 1, ..., for all."""
-        other = object.__new__(Searcher)
-        other.__dict__ = {**self.__dict__, "n_features": members.size, "_members": members}
-        return other
+    @property
+    def mass(self) -> float:
+        """Sum of the weights."""
+        return self.weights.mass
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of the signed weights of each label: float64 (K,)."""
+        return self.weights.sums[: self.n_labels]
+
+    def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(n)."""
+        number = feature if self._members is None else int(self._members[feature])
+        return self.weights.label_sums(self.bank.column(number), threshold)
+
+    def release(self) -> None:
+        """Invalidate all samples drawn so far; later ones reuse their buffers."""
+        self.weights.release()
+
+    def sample(self, size: int, scheme: str, rng: np.random.Generator) -> LocalSample:
+        """A draw of `size` examples; all with exact weights if `size` is n."""
+        return LocalSample(self, self.draw(size, scheme, rng), size == self.n_examples)
+
+    def nested_samples(
+        self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
+    ) -> list[LocalSample]:
+        """Samples of ascending sizes, each of which contains the one before."""
+        drawn = zip(self.draw_nested(sizes, scheme, rng), sizes, strict=True)
+        return [LocalSample(self, rows, size == self.n_examples) for rows, size in drawn]
 
     def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
         """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
@@ -125,64 +224,45 @@ class Searcher:
         """The least number of examples with this share of the weight, heaviest first."""
         return self.weights.n_heaviest(mass)
 
-    def _tie(self, n_rows: int) -> float:
-        """Edges this close are equal: float32 weights round by 6e-8 each, independently."""
-        return 1e-9 + 1e-7 / math.sqrt(n_rows * self.n_labels)
-
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
-        many = self.n_examples > _MANY
-        how = _Precision(2 if exact and not many else _ROWS_A_BIN, False)
-        if not exact and rows.values.size <= _FEW * self.weights.width:
-            how = _ROUGH
-        stumps = self._run(features, rows, how)
-        if exact and features.size > 1:
+        if not exact:
+            return self._run(features, rows, self._search.sample_precision(rows))
+        stumps = self._run(features, rows, _FINE if self.n_examples > _MANY else _FINEST)
+        if features.size > 1:
             self._settle_ties(stumps, rows)
         return stumps
 
-    def _run(self, features: NDArray[np.int64], rows: Rows, how: _Precision) -> Stumps:
+    def _run(self, features: NDArray[np.int64], rows: Rows, precision: Precision) -> Stumps:
         q = features.size
-        found = found_room(q, self.n_labels, self.two_sided)
+        output = found_room(q, self.n_labels, self.two_sided)
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
-            self._run_part(features, rows, how, found)
+            self._run_part(features, rows, precision, output)
         else:
             for part in _parts(q, most):
-                self._run_part(features[part], rows, how, part_of(found, part))
-        return stumps_of(features, found)
+                self._run_part(features[part], rows, precision, part_of(output, part))
+        return stumps_of(features, output)
 
     def _run_part(
-        self, features: NDArray[np.int64], rows: Rows, how: _Precision, found: Found
+        self, features: NDArray[np.int64], rows: Rows, precision: Precision, output: Found
     ) -> None:
         """Write the best stumps of no more features than the bank can show at once."""
         features = self._of_bank(features)
         bins, at, rows = self._read(features, rows)
-        n_bins = self.bank.n_bins[features]
-        tie = self._tie(rows.values.size // self.weights.width) + _ROUGH_TIE * how.rough
-        tie /= rows.scale
-        if self.weights.threads.n == 1:  # no slices here either
-            self._search(bins, at, n_bins, rows, tie, *how, self._rooms[0], found)
-            return
-        rooms = iter(self._rooms)
-
-        def arguments(first: int, end: int) -> tuple[Any, ...]:
-            part, room = slice(first, end), next(rooms)
-            mine = part_of(found, part)
-            return bins, at[part], n_bins[part], rows, tie, *how, room, mine
-
-        self.weights.threads.share(self._search, arguments, _cuts(at.size))
+        self._search.write(bins, at, self.bank.n_bins[features], rows, precision, output)
 
     def _settle_ties(self, stumps: Stumps, rows: Rows) -> None:
         """Compare the features again whose edges rounding cannot separate from the best one.
 
         Searches them with short float32 sums and sums their edges in float64 in one order of the
-        rows: equal cuts then have equal bits whatever their features. Edges within `_tie` of the
+        rows: equal cuts then have equal bits whatever their features. Edges within a tie of the
         best become equal, so that the order of `Stumps.best` decides. Features of the same bits
         share the edge of the first of them.
         """
-        found = stumps.edge.tolist()
-        least = max(found) - _CLOSE
-        rows_near = [row for row, edge in enumerate(found) if edge >= least]
+        edges = stumps.edge.tolist()
+        least = max(edges) - _CLOSE
+        rows_near = [row for row, edge in enumerate(edges) if edge >= least]
         if len(rows_near) < 2:
             return
         near = np.array(rows_near)
@@ -191,19 +271,15 @@ class Searcher:
         if values.size < 2:
             return
         values, first = values[-_MOST_COMPARED:], near[first[-_MOST_COMPARED:]]
-        again = self._run(stumps.feature[first], rows, _Precision(1, False))
+        again = self._run(stumps.feature[first], rows, EACH_ROW)
         for name in ("threshold", "votes", "divides", "below"):
             if getattr(again, name) is not None:
                 getattr(stumps, name)[first] = getattr(again, name)
-        edges = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)
-        for value, edge in zip(values, edges, strict=True):
+        summed = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)
+        for value, edge in zip(values, summed, strict=True):
             stumps.edge[near[rough == value]] = edge
         best = stumps.edge.max()
-        stumps.edge[stumps.edge >= best - self._tie(self.n_examples)] = best
-
-    def column(self, feature: int) -> NDArray[np.uint8]:
-        """The bins of one feature, numbered as in the bank, for all its examples: uint8 (n,)."""
-        return self.bank.column(feature)
+        stumps.edge[stumps.edge >= best - self._search.tie(self.n_examples)] = best
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of the rows in each bin: how many, their weight, and their label sums.
@@ -250,22 +326,10 @@ class Searcher:
         for part in _parts(q, min(self._most(rows), max(q, 1))):
             bins, at, read = self._read(self._of_bank(features[part]), rows)
             filled, tops = hist[part], last[part]
-
-            def arguments(
-                first: int,
-                end: int,
-                bins: Any = bins,
-                at: Any = at,
-                read: Any = read,
-                to: Any = filled,
-                tops: Any = tops,
-            ) -> tuple[Any, ...]:
-                own = slice(first, end)
-                return bins, at[own], read, to[own].reshape(-1), tops[own]
-
-            kernel = histogram_kernel(*row_layout(self.n_labels))
-            cuts = (*range(0, at.size, 2), at.size)
-            self.weights.threads.share(kernel, arguments, cuts)
+            stretches = self.weights.threads.stretches((*range(0, at.size, 2), at.size))
+            own = [slice(*ends) for ends in stretches]
+            calls = [(bins, at[of], read, filled[of].reshape(-1), tops[of]) for of in own]
+            self.weights.threads.run(histogram_kernel(*row_layout(self.n_labels)), calls)
         return hist, last
 
     def _of_bank(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -319,6 +383,15 @@ def _cuts(n_features: int) -> tuple[int, ...]:
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)
 
 
+def compile_rows(n_labels: int, several_threads: bool, one_search: bool) -> None:
+    """Compile all kernels of draws, searches and updates, once for each number of labels.
+
+    Those of products and trees only if rounds are more than `one_search`.
+    """
+    if COMPILED:
+        _compile(n_labels, several_threads, tuple(SCHEMES), one_search)
+
+
 @cache
 def _compile(
     n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool
@@ -326,26 +399,25 @@ def _compile(
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
     threads = CompilingThreads() if several_threads else None
-    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads, lambda Y: np.ones(Y.shape))
+    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads, InitialWeights("uniform"))
     bins = np.ones((1, 3), np.uint8)
-    bank: Any = SimpleNamespace(
-        n_features=1,
-        n_bins=np.full(1, 2, np.int16),
-        most_features=lambda n_rows: SEARCH_GROUP,
-        view=lambda features, rows: View(bins, features, False),
-    )
-    searcher, rng = Searcher(bank, weights), np.random.default_rng(0)
+    rng, drawn = np.random.default_rng(0), [weights.exact()]
     for scheme in schemes:
-        searcher.search(feature, searcher.draw(2, scheme, rng), False)
-        searcher.draw_nested((1, 2), scheme, rng)
-    stumps = searcher.search(feature, weights.exact(), True)
-    searcher.signed_edges(stumps, weights.exact())
+        drawn.append(weights.draw(2, known_scheme(scheme), rng, **_reading(scheme)))
+        weights.draw_nested((1, 2), nested_scheme(scheme), rng, **_reading(scheme))
+    search, output = BinSearch(n_labels, weights.threads), found_room(1, n_labels, False)
+    for rows in drawn:
+        search.write(bins, feature, np.full(1, 2, np.int16), rows, _FINE, output)
+    votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
+    cut = np.ones(1, np.int16), votes
+    edge_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)
     weights.label_sums(bins[0], 1)
-    weights.update(bins[0], 1, stumps.votes[0], 0.5)
+    factors = FULL_STEP.factors(0.5, weights.mass)
+    weights.update(bins[0], 1, votes[0], factors)
     if not one_search:
-        targets, stump = TargetRows(weights, lambda feature: bins[0]), stumps.best()
-        targets.read(targets.whole, [stump])
-        below, above = targets.split(targets.whole, stump)
-        targets.read((0, 1), [])
-        leaves = [Leaf(stretch, (), stump.votes) for stretch in (below, above)]
-        targets.update(leaves, 0.5)
+        nodes = NodeRows(weights, lambda feature: bins[0])
+        stump = Stumps(feature, np.ones(1, np.int64), votes, edges).best()
+        nodes.read(nodes.whole, [stump])
+        below, above = nodes.split(nodes.whole, stump)
+        nodes.read((0, 1), [])
+        nodes.update([Leaf(stretch, (), votes[0]) for stretch in (below, above)], factors)

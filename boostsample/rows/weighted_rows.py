@@ -76,13 +76,14 @@ class WeightedRows:
         self._ends_are_current = False
 
     def share(
-        self, kernel: Callable[..., None], arguments: Callable[[int, int], tuple[Any, ...]]
+        self, kernel: Callable[..., None], reads: tuple[Any, ...], writes: tuple[Any, ...]
     ) -> None:
-        """Share the parts of the rows among the threads."""
+        """Call kernel(*reads, PART, first, end, *writes) on all parts, shared among the threads."""
         if self.threads.n == 1:  # saves 5 us
-            kernel(*arguments(0, self._cuts.stop - 1))
+            kernel(*reads, PART, 0, self._cuts.stop - 1, *writes)
         else:
-            self.threads.share(kernel, arguments, self._cuts)
+            stretches = self.threads.stretches(self._cuts)
+            self.threads.run(kernel, [(*reads, PART, *ends, *writes) for ends in stretches])
 
     def set_sums(self, part_sums: NDArray[np.float64], part_masses: NDArray[np.float64]) -> None:
         """Take the sums of all rows from those of parts; the weights have changed."""
@@ -215,12 +216,8 @@ class WeightedRows:
 
     def label_totals(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
         """`label_sums` in the units of the weights."""
-        sums, rows = np.empty((self._cuts.stop - 1, self.width)), self.exact()
-
-        def arguments(first: int, end: int) -> tuple[Any, ...]:
-            return column, np.int16(threshold), rows, PART, first, end, sums
-
-        self.share(self._label_sums, arguments)
+        sums = np.empty((self._cuts.stop - 1, self.width))
+        self.share(self._label_sums, (column, np.int16(threshold), self.exact()), (sums,))
         return np.asarray(np.add.reduce(sums)[: self.n_labels])
 
 

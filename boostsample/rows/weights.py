@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ from boostsample.kernels.array_layout import (
     row_layout,
 )
 from boostsample.kernels.weight_update import WeightFactors, weight_kernels
-from boostsample.rows.weighted_rows import PART, WeightedRows
+from boostsample.rows.protocol import Factors
+from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads.threads import Threads
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end.
@@ -97,7 +98,7 @@ class StepSize:
         alpha = self.alpha(edge)
         return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
 
-    def factors(self, edge: float, mass: float) -> tuple[float, float]:
+    def factors(self, edge: float, mass: float) -> Factors:
         """Factors of the weights that the classifier gets right, and of the others.
 
         exp(-alpha) and exp(alpha), divided by the factor of the loss and by the sum of the weights
@@ -105,10 +106,10 @@ class StepSize:
         (1 + G) / (1 - G).
         """
         if self.is_full:
-            return 1.0 / (mass * (1.0 + edge)), 1.0 / (mass * (1.0 - edge))
+            return Factors(1.0 / (mass * (1.0 + edge)), 1.0 / (mass * (1.0 - edge)))
         more = math.expm1(2.0 * self.alpha(edge))
         total = mass * (1.0 + 0.5 * (1.0 - edge) * more)
-        return 1.0 / total, (1.0 + more) / total
+        return Factors(1.0 / total, (1.0 + more) / total)
 
 
 #: The step of [SS99] and [BK10]: nu = 1, s = 0.
@@ -133,6 +134,34 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
     one_sided = (n_positive == 0) | (n_negative == 0)
     half = np.where(one_sided, 1.0, 0.5)
     return np.asarray(half / np.where(positive, n_positive, n_negative))
+
+
+class InitialWeights(NamedTuple):
+    """The label weights u_il of a run before its first round, in units of `unit`.
+
+    Attributes
+    ----------
+    kind : str
+        As of `initial_weights`.
+    example_weight : ndarray of float64, shape (n,), or None
+        User weights s_i that multiply those of the examples.
+    unit : float
+        Unit of the user weights.
+    total : float or None
+        Sum of the weights of all shards; None is the sum of these.
+    """
+
+    kind: str
+    example_weight: NDArray[np.float64] | None = None
+    unit: float = 1.0
+    total: float | None = None
+
+    def of(self, Y: NDArray[np.int8]) -> NDArray[np.float64]:
+        """The weights: float64 (n, K)."""
+        weights = initial_weights(Y, self.kind)
+        if self.example_weight is None:
+            return weights
+        return weights * (self.example_weight / self.unit)[:, None]
 
 
 def continued_weights(
@@ -167,8 +196,8 @@ class SignedWeights(WeightedRows):
         Bank column of each example.
     threads : Threads or None
         Threads that share the passes over all examples; results do not depend on them.
-    initial : callable or None
-        The label weights again, from Y: for logistic draws, which alone need them.
+    initial : InitialWeights or None
+        How the label weights were made: for logistic draws, which alone need them.
     unit : float or None
         Unit of the first weights, the least of them by default; shards share one.
 
@@ -176,8 +205,6 @@ class SignedWeights(WeightedRows):
     ----------
     log_loss : float
         Log of the loss, the mean of exp(-y_il f_l) by `label_weights`: the loop sets it.
-    step_size : StepSize
-        Of the updates; the loop sets it.
     """
 
     def __init__(
@@ -186,7 +213,7 @@ class SignedWeights(WeightedRows):
         label_weights: NDArray[np.float64],
         columns: NDArray[np.int64],
         threads: Threads | None = None,
-        initial: Callable[[NDArray[np.int8]], NDArray[np.float64]] | None = None,
+        initial: InitialWeights | None = None,
         unit: float | None = None,
     ) -> None:
         n_examples, n_labels = (int(n) for n in Y.shape)
@@ -202,36 +229,29 @@ class SignedWeights(WeightedRows):
         self._sides = np.ones(2 * self.width, np.float32)
         # Sums from scratch, by an update that changes nothing.
         every = Rows(0, np.zeros(self.n_examples, np.int32), self.values, self.sums, 1.0)
-        self._update(np.zeros(1, np.uint8), 0, every, 1.0, 1.0)
+        self._update(np.zeros(1, np.uint8), 0, every, Factors(1.0, 1.0))
         self.floor[: self.n_labels] = WEIGHT_FLOOR
         self.log_loss = 0.0
-        self.step_size = FULL_STEP
         self._initial = initial
         self._inverse: Floats | None = None
 
     def _update(
-        self, column: NDArray[np.uint8], threshold: int, rows: Rows, right: float, wrong: float
+        self, column: NDArray[np.uint8], threshold: int, rows: Rows, factors: Factors
     ) -> None:
-        factors = WeightFactors(self._sides, right, wrong, self.floor)
-
-        def arguments(first: int, end: int) -> tuple[Any, ...]:
-            sums = self.part_sums, self.part_masses
-            return column, np.int16(threshold), rows, factors, PART, first, end, *sums
-
-        self.share(self._update_kernel, arguments)
+        reads = column, np.int16(threshold), rows, WeightFactors(self._sides, *factors, self.floor)
+        self.share(self._update_kernel, reads, (self.part_sums, self.part_masses))
         self.set_sums(self.part_sums, self.part_masses)
 
-    def factors(self, edge: float) -> tuple[float, float]:
-        """As of `StepSize.factors`: updated weights sum to 1."""
-        return self.step_size.factors(edge, self.mass)
-
     def update(
-        self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], edge: float
+        self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], factors: Factors
     ) -> None:
-        """Multiply w_il by exp(-alpha v_l phi y_il) and normalise; O(N)."""
+        """Multiply w_il by a factor where v_l phi y_il = 1, and by another one elsewhere; O(N).
+
+        Factors of `StepSize.factors` multiply by exp(-alpha v_l phi y_il) and normalise.
+        """
         self._sides[: self.n_labels] = -votes
         self._sides[self.width : self.width + self.n_labels] = votes
-        self._update(column, threshold, self.exact(), *self.factors(edge))
+        self._update(column, threshold, self.exact(), factors)
 
     def odds_factors(self) -> tuple[Floats, float]:
         """1 / u_il and loss / mass; the signs of the weights are those of Y."""
@@ -239,12 +259,16 @@ class SignedWeights(WeightedRows):
             if self._initial is None:
                 raise SettingError(
                     "draws by logistic weights need the initial label weights, got initial=None; "
-                    "pass SignedWeights a function that returns them"
+                    "pass SignedWeights how they were made"
                 )
-            u = self._initial(self.labels())
-            u = np.maximum(u / math.fsum(u.ravel()), WEIGHT_FLOOR)
+            u, total = self._initial.of(self.labels()), self._initial.total
+            u = np.maximum(u / (math.fsum(u.ravel()) if total is None else total), WEIGHT_FLOOR)
             self._inverse = lay_out_rows(1.0 / u, self.width)
-        return self._inverse, math.exp(self.log_loss) / self.mass
+        return self._inverse, self._odds()
+
+    def _odds(self) -> float:
+        """Loss / mass."""
+        return math.exp(self.log_loss) / self.mass
 
     def labels(self) -> NDArray[np.int8]:
         """The labels Y: int8 (N, K), +1 or -1, the signs of the weights."""
@@ -261,7 +285,7 @@ class SignedWeights(WeightedRows):
         """A copy of everything that changes from round to round, as arrays and scalars."""
         return {"values": self.values.copy(), "sums": self.sums.copy(), "mass": self.mass}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a state of a run on the same examples, bit for bit."""
         if state["values"].shape != self.values.shape:
             raise DataError(

@@ -41,7 +41,7 @@ def samples_are_joined(scheme: str) -> bool:
 def allocate(
     sizes: Sequence[int],
     shares: NDArray[np.float64],
-    counts: Sequence[int],
+    counts: Sequence[int] | NDArray[np.int64],
     scheme: str,
     rng: np.random.Generator,
 ) -> Allocation:
@@ -60,7 +60,7 @@ def allocate(
     """
     so_far, before = np.zeros(shares.size, np.int64), 0
     expected_before = np.zeros(shares.size)
-    found, units = [], []
+    counted, units = [], []
     for size in sizes:
         more = size - before
         if scheme == "iid" or scheme in LOGISTIC_SCHEMES:
@@ -74,9 +74,9 @@ def allocate(
             so_far = so_far + pivotal_sizes(np.maximum(expected - expected_before, 0.0), rng)
             expected_before = expected
             units.append(so_far * _inverse(expected))
-        found.append(so_far)
+        counted.append(so_far)
         before = size
-    return Allocation(np.array(found), np.array(units))
+    return Allocation(np.array(counted), np.array(units))
 
 
 def _inverse(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,7 +85,7 @@ def _inverse(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def expected_sizes(
-    size: int, shares: NDArray[np.float64], counts: Sequence[int]
+    size: int, shares: NDArray[np.float64], counts: Sequence[int] | NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """E_m = min(n_m, c p_m), c such that they sum to `size`: float64 (M,)."""
     most = np.asarray(counts, float)
@@ -104,15 +104,15 @@ def pivotal_sizes(expected: NDArray[np.float64], rng: np.random.Generator) -> ND
     sizes = np.floor(expected).astype(np.int64)
     uniforms = rng.random(expected.size)
     fighter, chance = -1, 0.0
-    for m, mine in enumerate((expected - sizes).tolist()):
-        both = chance + mine
+    for m, part in enumerate((expected - sizes).tolist()):
+        both = chance + part
         if both <= 0.0:
             continue
         if both < 1.0:  # one of both loses
             if uniforms[m] * both >= chance:
                 fighter = m
             chance = both
-        elif uniforms[m] * (2.0 - both) < 1.0 - mine:  # the fighter wins, this one keeps the rest
+        elif uniforms[m] * (2.0 - both) < 1.0 - part:  # the fighter wins, this one keeps the rest
             sizes[fighter] += 1
             fighter, chance = m, both - 1.0
         else:

@@ -8,7 +8,7 @@ finished rounds are kept without their requests, a few numbers a round.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Exchange:
         Largest of the bytes of the shards.
     n_lost : int
         Shards lost and loaded again so far.
+    broken : bool
+        Whether an exchange was broken off: shards may differ.
     masses : ndarray of float64, shape (M,), or None
         Masses of the shards by their last answers; None if weights have changed since.
     """
@@ -53,7 +55,7 @@ class Exchange:
         self._current: list[list[bytes]] = [[] for _ in self._active]  # messages of this round
         self._lasting: list[Any] = []  # changes of this round
         self._pending: list[Any] = []
-        self._broken = False  # an exchange was broken off: shards may differ
+        self.broken = False
         self.n_messages = self.n_lost = 0
         self.masses: NDArray[np.float64] | None = None
         self._finished: tuple[m.Finish | None, Any] = None, None
@@ -61,25 +63,25 @@ class Exchange:
         self._bytes = np.zeros(transport.n_shards, np.int64)
         self.loaded: list[m.Loaded] = self._ask_once([m.Load()] * transport.n_shards)
         self._check()
-        of_weights = [one for one in self.loaded if one.n_examples]
-        most = max(one.most for one in of_weights)
+        used = [shard for shard in self.loaded if shard.n_examples]
+        most = max(shard.most for shard in used)
         self.unit = 2.0 ** math.floor(math.log2(most))  # exact, as `check_example_weight`
-        least = min(one.least for one in of_weights)
+        least = min(shard.least for shard in used)
         if most > _WEIGHT_RANGE * least:
             raise DataError(
                 f"the largest example weight must be at most {_WEIGHT_RANGE:g} times the least, "
                 f"got {most:g} and {least:g}; weight 0 drops an example"
             )
-        self._active = [k for k, one in enumerate(self.loaded) if one.n_examples]
-        self.loaded = of_weights
-        measure = m.Measure(self.unit, weight_init)
+        self._active = [k for k, shard in enumerate(self.loaded) if shard.n_examples]
+        self.loaded = used
+        measure = m.MeasureWeights(self.unit, weight_init)
         measured: list[m.Measured] = self._ask_once([measure] * self.n_shards)
-        least = min(one.least for one in measured)
-        total = math.fsum(one.total for one in measured)
-        for number, k in enumerate(self._active):
-            checksum = of_weights[number].checksum
-            given = number, measure, least, total, one_search, transport.n_jobs, checksum
-            self._start[k] = m.pack_message(m.Message((), m.Build(*given)))
+        least = min(shard.least for shard in measured)
+        total = math.fsum(shard.total for shard in measured)
+        for number, (k, shard) in enumerate(zip(self._active, used, strict=True)):
+            of_run = measure, least, total, one_search, transport.n_jobs
+            build = m.Build(number, *of_run, shard.checksum)
+            self._start[k] = m.pack_message(m.Message((), build))
         self.first: list[m.Sums] = self._told([self._start[k] for k in self._active])
 
     @property
@@ -100,16 +102,16 @@ class Exchange:
     def _check(self) -> None:
         """DataError unless the shards fit each other."""
         first = self.loaded[0]
-        for number, one in enumerate(self.loaded):
-            same = one.n_labels == first.n_labels and one.families == first.families
-            if not same or not np.array_equal(one.n_bins, first.n_bins):
+        for number, shard in enumerate(self.loaded):
+            same = shard.n_labels == first.n_labels and shard.families == first.families
+            if not same or not np.array_equal(shard.n_bins, first.n_bins):
                 raise DataError(
                     f"shards must have the same labels, families and bins, but shard {number} has "
-                    f"{one.n_labels} labels and {len(one.n_bins)} features, and shard 0 has "
+                    f"{shard.n_labels} labels and {len(shard.n_bins)} features, and shard 0 has "
                     f"{first.n_labels} and {len(first.n_bins)}, or their bins differ; bin all rows "
                     "by the same edges"
                 )
-        if not any(one.n_examples for one in self.loaded):
+        if not any(shard.n_examples for shard in self.loaded):
             raise DataError("shards must hold at least one example with weight, got none")
 
     # ------------------------------------------------------------------------------------ changes
@@ -137,34 +139,33 @@ class Exchange:
 
     # ----------------------------------------------------------------------------------- requests
 
-    def ask(self, request: Any | Callable[[int], Any]) -> list[Any]:
-        """The answers of all shards in use to one request, or to request(number) each."""
+    def ask(self, request: Any) -> list[Any]:
+        """The answers of all shards in use to one request, or to a list with one for each."""
         changes = tuple(self._pending)
-        numbers = range(self.n_shards)
-        requests = [request(k) for k in numbers] if callable(request) else [request] * len(numbers)
-        packed = [m.pack_message(m.Message(changes, one)) for one in requests]
+        requests = request if isinstance(request, list) else [request] * self.n_shards
+        packed = [m.pack_message(m.Message(changes, of_shard)) for of_shard in requests]
         answers = self._told(packed)  # if that fails, the changes are still pending
-        self._lasting += [one for one in changes if isinstance(one, _LASTING)]
+        self._lasting += [change for change in changes if isinstance(change, _LASTING)]
         self._pending = []
         for k, message in zip(self._active, packed, strict=True):
             self._current[k].append(message)
-        if all(hasattr(one, "mass") for one in answers):
-            self.masses = np.array([one.mass for one in answers])
+        if all(hasattr(answer, "mass") for answer in answers):
+            self.masses = np.array([answer.mass for answer in answers])
         return answers
 
     def _ask_once(self, requests: Sequence[Any]) -> list[Any]:
         """Answers before the first round: a shard that is lost is only asked again."""
-        return self._told([m.pack_message(m.Message((), one)) for one in requests])
+        return self._told([m.pack_message(m.Message((), request)) for request in requests])
 
     def _told(self, messages: Sequence[bytes]) -> list[Any]:
         """Send a message to each shard in use; load lost shards again until all have answered."""
-        own = dict(zip(self._active, messages, strict=True))
-        waiting: dict[int, list[bytes]] = {k: [message] for k, message in own.items()}
+        latest = dict(zip(self._active, messages, strict=True))
+        waiting: dict[int, list[bytes]] = {k: [message] for k, message in latest.items()}
         answers: dict[int, bytes] = {}
-        if self._broken:
-            self._transport.revive({k: Lost("the exchange before was broken off") for k in own})
-            waiting = {k: [*self._told_before(k, own[k]), own[k]] for k in own}
-        self._broken = True
+        if self.broken:
+            self._transport.revive({k: Lost("the exchange before was broken off") for k in latest})
+            waiting = {k: [*self._told_before(k, latest[k]), latest[k]] for k in latest}
+        self.broken = True
         while waiting:
             lost: dict[int, Lost] = {}
             for k, answer in self._transport.exchange(waiting).items():
@@ -175,12 +176,12 @@ class Exchange:
             if lost:
                 self.n_lost += len(lost)
                 self._transport.revive(lost)
-            waiting = {k: [*self._told_before(k, own[k]), own[k]] for k in lost}
-        if answers.keys() != own.keys():
-            raise ShardError(f"shards {sorted(own.keys() - answers.keys())} gave no answer")
-        self._broken = False
-        self.n_messages += len(own)
-        for k, message in own.items():
+            waiting = {k: [*self._told_before(k, latest[k]), latest[k]] for k in lost}
+        if answers.keys() != latest.keys():
+            raise ShardError(f"shards {sorted(latest.keys() - answers.keys())} gave no answer")
+        self.broken = False
+        self.n_messages += len(latest)
+        for k, message in latest.items():
             self._bytes[k] += len(message) + len(answers[k])
         return [m.unpack_message(answers[k]) for k in self._active]
 
@@ -189,7 +190,7 @@ class Exchange:
         if self._start[k] is None or self._start[k] is message:
             return []
         number = self._active.index(k)
-        changes = tuple(one[number] if isinstance(one, list) else one for one in self._done)
+        changes = tuple(c[number] if isinstance(c, list) else c for c in self._done)
         return [self._start[k], m.pack_message(m.Message(changes, None)), *self._current[k]]
 
     # --------------------------------------------------------------------------------- the finish
@@ -200,7 +201,7 @@ class Exchange:
         """Keep what the last finish has told: totals float64 (M, K) of a stump."""
         self._finished = request, totals
         self.value = answers[0].value
-        self.values_computed = sum(one.values_computed for one in answers)
+        self.values_computed = sum(answer.values_computed for answer in answers)
 
     def totals_of(self, feature: int, threshold: int) -> NDArray[np.float64] | None:
         """Totals of a stump in each shard if it is the last one finished, on all examples."""

@@ -16,7 +16,7 @@ WHOLE = 0
 """The node of all examples."""
 
 
-class Stump(NamedTuple):
+class WireStump(NamedTuple):
     """A stump; `key` is the same for the same stump of a round."""
 
     key: int
@@ -29,7 +29,7 @@ class Target(NamedTuple):
     """The examples of a node, their labels multiplied by the outputs of some stumps."""
 
     node: int = WHOLE
-    stumps: tuple[Stump, ...] = ()
+    stumps: tuple[WireStump, ...] = ()
 
 
 # ------------------------------------------------------------------------------------- changes
@@ -47,7 +47,7 @@ class Split(NamedTuple):
     """The examples of a node with phi = -1 become node `below`, the others node `above`."""
 
     node: int
-    stump: Stump
+    stump: WireStump
     below: int
     above: int
 
@@ -66,7 +66,7 @@ class LeafVotes(NamedTuple):
     """A node on which a base classifier is `votes` times the outputs of the stumps."""
 
     node: int
-    stumps: tuple[Stump, ...]
+    stumps: tuple[WireStump, ...]
     votes: NDArray[np.int8]
 
 
@@ -123,7 +123,7 @@ class Loaded(NamedTuple):
     checksum: str
 
 
-class Measure(NamedTuple):
+class MeasureWeights(NamedTuple):
     """First label weights, of user weights in units of `unit`. Answer: `Measured`."""
 
     unit: float
@@ -144,7 +144,7 @@ class Build(NamedTuple):
     """
 
     number: int
-    measure: Measure
+    measure: MeasureWeights
     least: float
     total: float
     one_search: bool
@@ -192,7 +192,7 @@ class Draw(NamedTuple):
     odds: float
 
 
-class Part(NamedTuple):
+class SampleOfTarget(NamedTuple):
     """A sample of a draw, or all examples of a target if `draw` is None."""
 
     target: Target
@@ -200,12 +200,12 @@ class Part(NamedTuple):
     sample: int = 0
 
 
-class Search(NamedTuple):
-    """What a search needs of a part. Answer: `Found`.
+class SearchRequest(NamedTuple):
+    """What a search needs of a part. Answer: `SearchAnswer`.
 
     Attributes
     ----------
-    part : Part
+    part : SampleOfTarget
     features : ndarray of int64
         Features whose bins are sent, of the rows that follow sample `bins_after`.
     histograms : ndarray of int64
@@ -216,7 +216,7 @@ class Search(NamedTuple):
         Histograms as float64; else as float32.
     """
 
-    part: Part
+    part: SampleOfTarget
     features: NDArray[np.int64]
     histograms: NDArray[np.int64]
     bins_after: int
@@ -224,7 +224,7 @@ class Search(NamedTuple):
     wide: bool
 
 
-class Found(NamedTuple):
+class SearchAnswer(NamedTuple):
     """Sampled rows and histograms of a shard.
 
     Attributes
@@ -250,7 +250,7 @@ class Found(NamedTuple):
 class Edges(NamedTuple):
     """Signed edges of stumps on a part. Answer: `Totals`."""
 
-    part: Part
+    part: SampleOfTarget
     features: NDArray[np.int64]
     thresholds: NDArray[np.int64]
     votes: NDArray[np.int8]

@@ -13,21 +13,19 @@ from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_arrays, sha256_of_json
 from boostsample.kernels.array_layout import (
     N_BINS,
-    Floats,
     Rows,
-    lay_out_rows,
     matrix_of_rows,
     row_layout,
 )
 from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search_room import NO_ROWS
 from boostsample.records import Stumps
+from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.proportional_draws import DrawnSample, NestedSample, NestedScheme
+from boostsample.rows.protocol import Factors, Leaf, Stretch
 from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, nested_scheme
-from boostsample.rows.searcher import Searcher
-from boostsample.rows.target_rows import Leaf, Stretch, TargetRows
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.shards import messages as m
 from boostsample.shards.allocation import samples_are_joined
 from boostsample.shards.shard_source import Source
@@ -35,26 +33,12 @@ from boostsample.threads.threads import Threads, n_threads
 
 
 class _ShardWeights(SignedWeights):
-    """Weights of a shard: factors of updates and the loss come from the driver."""
+    """Weights of a shard: `odds`, the loss over the mass of all shards, comes from the driver."""
 
-    given = 1.0, 1.0
     odds = 1.0
 
-    def __init__(self, total: float, *args: Any) -> None:
-        super().__init__(*args)
-        self._total = total
-
-    def factors(self, edge: float) -> tuple[float, float]:
-        """Those of the driver, which alone knows the weight of all shards."""
-        return self.given
-
-    def odds_factors(self) -> tuple[Floats, float]:
-        """1 / u_il, and the loss over the mass of all shards."""
-        if self._inverse is None and self._initial is not None:
-            u = np.maximum(self._initial(self.labels()) / self._total, WEIGHT_FLOOR)
-            self._inverse = lay_out_rows(1.0 / u, self.width)
-        assert self._inverse is not None
-        return self._inverse, self.odds
+    def _odds(self) -> float:
+        return self.odds
 
 
 class ShardServer:
@@ -69,10 +53,10 @@ class ShardServer:
         self._data: Any = None
         self._answers: dict[type, Callable[[Any], Any]] = {
             m.Load: self._load,
-            m.Measure: self._measure,
+            m.MeasureWeights: self._measure,
             m.Build: self._build,
             m.Nodes: self._sums,
-            m.Search: self._search,
+            m.SearchRequest: self._search,
             m.Edges: self._edges,
             m.BinTotals: self._bin_totals,
             m.Logistic: self._logistic,
@@ -122,8 +106,8 @@ class ShardServer:
             self._n_bins = histogram_bins(np.array(data.bank.n_bins))
             self._data = data._replace(Y=Y[kept].astype(np.int8)), kept, weight[kept]
             self._checksum = sha256_of_json([data.bank.digest(), sha256_of_arrays(Y, weight)])
-        found: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
-        return found
+        data_rows: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
+        return data_rows
 
     def _load(self, request: m.Load) -> m.Loaded:
         data, kept, weight = self._rows_of_source()
@@ -134,13 +118,13 @@ class ShardServer:
         of_weights = float(least), float(most)
         return m.Loaded(*of_rows, *of_weights, families, np.array(bank.n_bins), self._checksum)
 
-    def _label_weights(self, request: m.Measure, Y: NDArray[np.int8]) -> NDArray[np.float64]:
-        _, _, weight = self._rows_of_source()
-        return initial_weights(Y, request.weight_init) * (weight / request.unit)[:, None]
+    def _initial(self, measure: m.MeasureWeights, total: float | None = None) -> InitialWeights:
+        weight = self._rows_of_source()[2]
+        return InitialWeights(measure.weight_init, weight, measure.unit, total)
 
-    def _measure(self, request: m.Measure) -> m.Measured:
-        found = self._label_weights(request, self._rows_of_source()[0].Y)
-        return m.Measured(float(found.min()), math.fsum(found.ravel()))
+    def _measure(self, request: m.MeasureWeights) -> m.Measured:
+        weights = self._initial(request).of(self._rows_of_source()[0].Y)
+        return m.Measured(float(weights.min()), math.fsum(weights.ravel()))
 
     def _build(self, request: m.Build) -> m.Sums:
         self._request = request
@@ -153,28 +137,22 @@ class ShardServer:
         self._bank = data.bank.reader(kept)
         self._threads = Threads(n_threads(request.n_jobs))
         self._set_weights()
-        self._searcher.compile(request.one_search)
-        width, one = self._weights.width, np.ones((1, 1), np.uint8)
+        self._rows.compile(request.one_search)
+        width, bins = self._weights.width, np.ones((1, 1), np.uint8)
         rows = Rows(0, np.empty(0, np.int32), np.zeros(width, np.float32), np.zeros(width), 1.0)
         kernel = histogram_kernel(*row_layout(self._weights.n_labels))
-        kernel(one, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), one[0])  # compiles it
+        kernel(bins, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), bins[0])  # compiles it
         return self._sums(m.Nodes((m.Target(),)))
 
     def _set_weights(self) -> None:
         """The weights before the first round."""
         data, kept, _ = self._rows_of_source()
-        request, measure = self._request, self._request.measure
+        request = self._request
+        initial = self._initial(request.measure, request.total)
         self._weights = _ShardWeights(
-            request.total,
-            data.Y,
-            self._label_weights(measure, data.Y),
-            kept,
-            self._threads,
-            lambda Y: self._label_weights(measure, Y),
-            request.least,
+            data.Y, initial.of(data.Y), kept, self._threads, initial, request.least
         )
-        self._searcher = Searcher(self._bank, self._weights)
-        self._rows = TargetRows(self._weights, self._searcher.column)
+        self._rows = LocalRows(self._bank, self._weights)
         self._samples: dict[int, list[Rows]] = {}
         self._begin(m.Begin())
 
@@ -182,22 +160,21 @@ class ShardServer:
         data, kept, weight = self._rows_of_source()
         arrays = {"labels": data.Y, "rows": kept, "weights": weight}
         return {
-            **{name: sha256_of_arrays(one) for name, one in arrays.items()},
+            **{name: sha256_of_arrays(array) for name, array in arrays.items()},
             **self._bank.digest(),
         }
 
     # ----------------------------------------------------------------------------------- changes
 
     def _begin(self, change: m.Begin) -> None:
-        self._rows.begin()
-        self._nodes: dict[int, Stretch] = {m.WHOLE: self._rows.whole}
-        self._stumps: dict[int, m.Stump] = {}
+        self._rows.begin(0.0)
+        self._nodes: dict[int, Stretch] = {m.WHOLE: (0, self._rows.n_examples)}
+        self._stumps: dict[int, m.WireStump] = {}
 
     def _release(self, change: m.Release) -> None:
         self._samples.clear()
-        for rows in (self._weights, self._rows):
-            if hasattr(rows, "_buffers"):  # TargetRows have room once they are used
-                rows.release()
+        self._weights.release()
+        self._rows.nodes.release()
 
     def _split(self, change: m.Split) -> None:
         first, end = self._nodes[change.node]
@@ -207,19 +184,16 @@ class ShardServer:
         self._nodes[change.below], self._nodes[change.above] = halves
 
     def _update(self, change: m.Update) -> None:
-        self._weights.given = change.right, change.wrong
-        column = self._searcher.column(change.feature)
-        self._weights.update(column, change.threshold, change.votes, 0.0)
+        self._rows.update(change, Factors(change.right, change.wrong))
 
     def _update_leaves(self, change: m.UpdateLeaves) -> None:
-        self._weights.given = change.right, change.wrong
         leaves = [
             Leaf(self._nodes[leaf.node], self._same(leaf.stumps), leaf.votes)
             for leaf in change.leaves
         ]
-        self._rows.update(leaves, 0.0)
+        self._rows.update_leaves(leaves, Factors(change.right, change.wrong))
 
-    def _same(self, stumps: Iterable[m.Stump]) -> tuple[m.Stump, ...]:
+    def _same(self, stumps: Iterable[m.WireStump]) -> tuple[m.WireStump, ...]:
         """The same objects for the same stumps: rows are not copied again."""
         return tuple(self._stumps.setdefault(stump.key, stump) for stump in stumps)
 
@@ -227,23 +201,23 @@ class ShardServer:
 
     def _read(self, target: m.Target) -> WeightedRows:
         """The rows of a target, valid until the next one is read."""
-        return self._rows.read(self._nodes[target.node], self._same(target.stumps))
+        return self._rows.nodes.read(self._nodes[target.node], self._same(target.stumps))
 
     def _n(self, target: m.Target) -> int:
         first, end = self._nodes[target.node]
         return end - first
 
     def _sums(self, request: m.Nodes) -> m.Sums:
-        found, n_labels = [], self._weights.n_labels
+        sums, n_labels = [], self._weights.n_labels
         for target in request.targets:
             if self._n(target):
                 rows = self._read(target)
-                found.append((rows.n_examples, rows.mass, rows.sums[:n_labels].copy()))
+                sums.append((rows.n_examples, rows.mass, rows.sums[:n_labels].copy()))
             else:
-                found.append((0, 0.0, np.zeros(n_labels)))
-        return m.Sums(self._weights.mass, tuple(found))
+                sums.append((0, 0.0, np.zeros(n_labels)))
+        return m.Sums(self._weights.mass, tuple(sums))
 
-    def _part(self, part: m.Part) -> list[Rows]:
+    def _part(self, part: m.SampleOfTarget) -> list[Rows]:
         """The rows of all samples of a part's draw; those of all examples."""
         if part.draw is None:
             return [self._read(part.target).exact() if self._n(part.target) else self._nothing()]
@@ -272,7 +246,7 @@ class ShardServer:
         rows = self._read(draw.target)
         return empty + rows.draw_nested(sizes[n_empty:], scheme, rng, logistic)
 
-    def _search(self, request: m.Search) -> m.Found:
+    def _search(self, request: m.SearchRequest) -> m.SearchAnswer:
         target = request.part.target
         n_labels, width = self._weights.n_labels, self._weights.width
         samples, at = self._part(request.part), request.part.sample
@@ -293,17 +267,17 @@ class ShardServer:
         if request.histograms.size:
             n_bins = self._n_bins[request.histograms].tolist()
             if n and self._n(target):
-                hist, last = self._searcher.histograms(request.histograms, rows)
+                hist, last = self._rows.searcher.histograms(request.histograms, rows)
                 sums = np.concatenate(
                     [
-                        matrix_of_rows(one, N_BINS, n_labels)[:most].astype(kind)
-                        for one, most in zip(hist, n_bins, strict=True)
+                        matrix_of_rows(histogram, N_BINS, n_labels)[:most].astype(kind)
+                        for histogram, most in zip(hist, n_bins, strict=True)
                     ]
                 )
             else:
                 sums = np.full((sum(n_bins), n_labels), NO_ROWS, kind)
         bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
-        return m.Found(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
+        return m.SearchAnswer(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
 
     def _edges(self, request: m.Edges) -> m.Totals:
         rows = self._part(request.part)[request.part.sample]
@@ -311,13 +285,13 @@ class ShardServer:
         if rows.values.size:
             _, features, thresholds, votes, below = request
             stumps = Stumps(features, thresholds, votes, np.zeros(features.size), below=below)
-            totals = self._searcher.signed_edges(stumps, rows._replace(scale=1.0))
+            totals = self._rows.searcher.signed_edges(stumps, rows._replace(scale=1.0))
         return m.Totals(self._weights.mass, totals)
 
     def _bin_totals(self, request: m.BinTotals) -> m.Totals:
         totals = np.zeros((request.features.size, N_BINS, 2 + self._weights.n_labels))
         if self._n(request.target):
-            searcher = self._searcher.over(self._read(request.target))
+            searcher = self._rows.searcher.over(self._read(request.target))
             totals = searcher.bin_totals(request.features)
         return m.Totals(self._weights.mass, totals)
 
@@ -331,7 +305,7 @@ class ShardServer:
     def _finish(self, request: m.Finish) -> m.Finished:
         target, n_labels = request.target, self._weights.n_labels
         totals, mass, sums = np.zeros(n_labels), 0.0, np.zeros(n_labels)
-        column = self._searcher.column(request.feature)
+        column = self._bank.column(request.feature)
         if self._n(target):
             rows = self._read(target)
             totals = rows.label_totals(column, request.threshold)
@@ -357,8 +331,8 @@ def _in_units(scheme: NestedScheme, joined: bool, units: Sequence[float]) -> Nes
     def draw(
         weight: Any, ends: Any, sizes: Sequence[int], rng: np.random.Generator
     ) -> Iterator[NestedSample]:
-        for one, unit in zip(scheme(weight, ends, sizes, rng), units, strict=True):
-            factors = one.drawn.factors * (float(ends[-1]) * unit)
-            yield NestedSample(DrawnSample(one.drawn.examples, factors), 1.0, one.known)
+        for sample, unit in zip(scheme(weight, ends, sizes, rng), units, strict=True):
+            factors = sample.drawn.factors * (float(ends[-1]) * unit)
+            yield NestedSample(DrawnSample(sample.drawn.examples, factors), 1.0, sample.known)
 
     return draw

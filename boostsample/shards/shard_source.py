@@ -131,10 +131,10 @@ def array_sources(
     """
     columns = np.arange(bank.n_examples) if rows is None else np.asarray(rows)
     cuts, n_bins = np.array(bank.cuts), np.array(bank.n_bins)
-    found = []
+    sources = []
     for part in np.array_split(np.arange(columns.size), n_shards):
         bins = np.ascontiguousarray(bank.bins[:, columns[part]])
         weight = None if example_weight is None else np.asarray(example_weight, float)[part]
-        mine = np.asarray(Y)[part].astype(np.int8)
-        found.append(ArraySource(bank.families, bins, cuts, n_bins, mine, weight))
-    return found
+        labels = np.asarray(Y)[part].astype(np.int8)
+        sources.append(ArraySource(bank.families, bins, cuts, n_bins, labels, weight))
+    return sources

@@ -82,13 +82,13 @@ class LocalShards(Transport):
             raise SettingError("shards need at least one source, got none")
         self._sources = list(sources)
         self.n_shards, self.n_jobs = len(self._sources), n_jobs
-        self._servers = [ShardServer(one) for one in self._sources]
+        self._servers = [ShardServer(source) for source in self._sources]
 
     def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> dict[int, bytes | Lost]:
         """Let each shard answer in turn."""
         answers: dict[int, bytes | Lost] = {}
-        for number, given in messages.items():
-            for message in given:
+        for number, of_shard in messages.items():
+            for message in of_shard:
                 answers[number] = self._servers[number].handle(message)
         return answers
 
@@ -99,4 +99,4 @@ class LocalShards(Transport):
 
     def close(self) -> None:
         """Forget all shards; later ones are loaded again."""
-        self._servers = [ShardServer(one) for one in self._sources]
+        self._servers = [ShardServer(source) for source in self._sources]

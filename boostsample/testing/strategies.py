@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from boostsample.errors import SettingError
 from boostsample.learner import Learner, Targets
-from boostsample.learners.search import LEAST_BUDGET
+from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy

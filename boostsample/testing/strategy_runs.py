@@ -18,9 +18,9 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
 from boostsample.learner import EDGE_GAP, Learner
-from boostsample.learners.search import LEAST_BUDGET
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
+from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
 from boostsample.rows.weights import initial_weights

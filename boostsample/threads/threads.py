@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import operator
 import os
 import threading
@@ -15,7 +16,7 @@ import time
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +33,6 @@ from boostsample.threads.mailbox import (
     serve_mailbox,
 )
 
-_Arguments: TypeAlias = Callable[[int, int], tuple[Any, ...]]
 #: Polls of a mailbox before a thread goes to sleep: usually (0.5 to 1 ms, longer than most pauses
 #: between two pieces of work); with more threads than cores; and uncompiled: each takes the GIL.
 _POLLS, _POLLS_IN_A_CROWD, _POLLS_IN_PYTHON = 20_000, 1_000, 1
@@ -103,23 +103,31 @@ class Threads:
             weakref.finalize(self, other.end)
         return others
 
-    def share(self, work: Callable[..., None], arguments: _Arguments, cuts: Sequence[int]) -> None:
-        """Call work(*arguments(first, end)) for stretches that cover cuts[0], ..., cuts[-1].
+    def stretches(self, cuts: Sequence[int]) -> Sequence[tuple[int, int]]:
+        """Stretches that cover cuts[0], ..., cuts[-1], one for each thread that should work now.
 
-        Stretches begin and end at `cuts`, ascending, and are as even as these allow. Returns when
-        all are done, or raises an error of any of them then. One caller at a time.
+        They begin and end at `cuts`, ascending, and are as even as these allow.
         """
         self._alone -= self._alone > 0
         if self.n == 1 or len(cuts) < 3 or self._alone:
-            work(*arguments(cuts[0], cuts[-1]))
+            return [(cuts[0], cuts[-1])]
+        return _stretches(tuple(cuts), self.n)
+
+    def run(self, work: Callable[..., None], calls: Sequence[tuple[Any, ...]]) -> None:
+        """Call work(*arguments) for each of at most `n` calls, the first in this thread.
+
+        Returns when all are done, or raises an error of any of them then. One caller at a time.
+        """
+        first, *others = calls
+        if not others:
+            work(*first)
             return
-        ends = _ends(tuple(cuts), self.n)
-        busy = self._free()[: len(ends) - 2]
+        busy = self._free()[: len(others)]
         started = finished = time.perf_counter()
         try:
-            for number, other in enumerate(busy, 1):
-                other.give(work, arguments(ends[number], ends[number + 1]))
-            work(*arguments(ends[0], ends[1]))
+            for other, arguments in zip(busy, others, strict=True):
+                other.give(work, arguments)
+            work(*first)
             finished = time.perf_counter()
         finally:
             errors = _results(busy)
@@ -153,18 +161,18 @@ class CompilingThreads(Threads):
         super().__init__(2)
         _Other(_POLLS)
 
-    def share(self, work: Callable[..., None], arguments: _Arguments, cuts: Sequence[int]) -> None:
+    def run(self, work: Callable[..., None], calls: Sequence[tuple[Any, ...]]) -> None:
         """Do the work alone; compile what hands it to another thread."""
-        given = arguments(cuts[0], cuts[-1])
-        address = compiled_address(work, given)
-        if address:
-            put_in_mailbox(np.zeros(MAILBOX_SIZE, np.int64), address, given)
-        work(*given)
+        for arguments in calls:
+            address = compiled_address(work, arguments)
+            if address:
+                put_in_mailbox(np.zeros(MAILBOX_SIZE, np.int64), address, arguments)
+            work(*arguments)
 
 
 @functools.lru_cache(maxsize=256)
-def _ends(cuts: tuple[int, ...], n: int) -> list[int]:
-    """The ends of `n` threads' stretches: the cuts nearest to an even division."""
+def _stretches(cuts: tuple[int, ...], n: int) -> Sequence[tuple[int, int]]:
+    """The stretches of `n` threads: they end at the cuts nearest to an even division."""
     first, last = cuts[0], cuts[-1]
     ends = [first]
     for k in range(1, n):
@@ -173,7 +181,7 @@ def _ends(cuts: tuple[int, ...], n: int) -> list[int]:
         end = min(cuts[max(at - 1, 0) : at + 1], key=lambda cut: abs(cut - even))
         if ends[-1] < end < last:
             ends.append(end)
-    return [*ends, last]
+    return tuple(itertools.pairwise([*ends, last]))
 
 
 class _Other:

@@ -46,9 +46,9 @@ COLUMNS: tuple[str, ...] = (
 
 def best_edge(booster: Booster) -> float:
     """The largest edge of a stump of any feature, on all examples, under the present weights."""
-    searcher = booster._searcher
-    features = np.arange(searcher.n_features)
-    return float(searcher.search(features, booster._weights.exact(), True).edge.max())
+    rows: Any = booster._rows
+    features = np.arange(rows.n_features)
+    return float(rows.searcher.search(features, rows.weights.exact(), True).edge.max())
 
 
 def measured(data_dir: str | None, n_repetitions: int, n_searched: int) -> Iterator[dict[str, Any]]:

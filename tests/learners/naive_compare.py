@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.labels import encode
-from boostsample.learner import Found, Targets
+from boostsample.learner import Found, LeafLimits, Targets
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
@@ -91,13 +91,13 @@ class Comparison:
     def _watched(self) -> Targets:
         """The targets of all examples; searches are kept with their targets."""
 
-        def search(targets: Targets, *how: Any) -> Found:
-            found: Found = self.engine._search(targets, *how)
-            self._seen.append((found, targets))
-            return found
+        def search(targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
+            stump: Found = self.engine._search(targets, two_sided, limits)
+            self._seen.append((stump, targets))
+            return stump
 
         rows = self.engine._rows
-        return Targets(rows, search, rows.whole)
+        return Targets(rows, search, (0, rows.n_examples))
 
     def next_round(self) -> None:
         """Train a round of both."""

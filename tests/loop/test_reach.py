@@ -16,6 +16,7 @@ from boostsample.family import Family
 from boostsample.kernels.array_layout import Rows
 from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
+from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
@@ -31,6 +32,7 @@ SECRET = (
     Booster,
     Searcher,
     weights_module.SignedWeights,
+    LocalRows,
     Rows,
 )
 

@@ -23,7 +23,7 @@ from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards
 from tests.learners.naive_learners import NaiveBooster
 from tests.loop.checkpoint_runs import LEARNERS, finished, new_booster, straight, until
-from tests.problems import bank_of, noisy_labels, perfect, table
+from tests.problems import bank_of, local_rows, noisy_labels, perfect, table
 
 edges = st.one_of(
     st.floats(0.0, 1.0), st.floats(-16, 0).map(lambda e: 1.0 - 10.0**e), st.just(1.0), st.just(1e-7)
@@ -206,7 +206,7 @@ def test_draws_by_logistic_weights_know_the_loss() -> None:
     while not booster.finished:
         booster.next_round()
     assert booster.round == 900
-    assert booster._weights.log_loss < -800  # exp of it is 0
+    assert local_rows(booster).weights.log_loss < -800  # exp of it is 0
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

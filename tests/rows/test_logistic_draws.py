@@ -14,12 +14,13 @@ from boostsample.kernels.array_layout import Rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import SCHEMES
+from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import SignedWeights
 from boostsample.strategies import UniformNaive
 from tests import naive, naive_samplers
 from tests.kernels.test_weight_update import from_planes
-from tests.problems import bank_of, noisy_labels, table
+from tests.problems import bank_of, local_rows, noisy_labels, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, T, Z, REPETITIONS = 120, 40, 4.5, 2000
@@ -44,7 +45,7 @@ class Run:
         accepted, shares = naive_samplers.acceptance(self.scores.tolist(), Y, u)
         self.q, self.shares = np.array(accepted), np.array(shares)
         # A round begins by telling the weights of the loss.
-        self.weights = self.booster._weights
+        self.weights = local_rows(self.booster).weights
         self.weights.log_loss = self.booster._log_loss
 
     def drawn(self, rows: WeightedRows, rng: np.random.Generator) -> tuple[Rows, NDArray[Any]]:
@@ -53,6 +54,13 @@ class Run:
         found = rows.draw(min(T, rows.n_examples - 1), SCHEMES["filter"], rng, logistic=True)
         values = from_planes(found.values, found.examples.size, rows.width)
         return found, values[:, : self.Y.shape[1]].astype(np.float64)
+
+
+def rows_of(targets: Targets) -> WeightedRows:
+    """The rows that a search of the targets reads."""
+    target = targets.read()
+    assert isinstance(target, Searcher)
+    return target.weights
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -93,7 +101,7 @@ def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
 @pytest.mark.parametrize("n_labels", [1, 3])
 def test_targets_of_products_and_nodes_of_trees(n_labels: int) -> None:
     run = Run(n_labels)
-    run.booster._rows.begin()
+    run.booster._rows.begin(run.booster._log_loss)
     run.booster._search.begin(1)
     targets = run.booster._targets()
     found = targets.search()
@@ -107,7 +115,7 @@ def test_targets_of_products_and_nodes_of_trees(n_labels: int) -> None:
         (above, run.Y, phi > 0),
     ]
     for node, signs, members in nodes:
-        rows, values = run.drawn(node.read(), np.random.default_rng(2))
+        rows, values = run.drawn(rows_of(node), np.random.default_rng(2))
         assert members[rows.examples].all()
         sizes = np.abs(values).sum(axis=1, keepdims=True)
         expected = (run.shares * signs)[rows.examples]
@@ -134,5 +142,5 @@ def test_a_loss_of_zero_leaves_the_weights_of_the_loop() -> None:
 def test_weights_without_their_initial_values_refuse() -> None:
     Y = noisy_labels(N)
     weights = SignedWeights(Y, np.ones(Y.shape), np.arange(N))
-    with pytest.raises(SettingError, match="initial=None; pass SignedWeights a function"):
+    with pytest.raises(SettingError, match="initial=None; pass SignedWeights how"):
         weights.draw(5, SCHEMES["filter"], np.random.default_rng(0), logistic=True)

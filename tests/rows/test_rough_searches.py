@@ -25,14 +25,14 @@ class Watched(Searcher):
         u = np.random.default_rng(0).random(Y.shape) + 0.1
         super().__init__(bank_of(table(n, n_features, top)), SignedWeights(Y, u, np.arange(n)))
         self.seen: list[tuple[float, bool]] = []
-        kernel = self._search
+        kernel = self._search._kernel
 
         def search(*args: Any) -> None:
             rows, tie, _, rough = args[3:7]
             self.seen.append((tie * rows.scale, rough))
             kernel(*args)
 
-        self._search = search
+        self._search._kernel = search
 
 
 @compiled

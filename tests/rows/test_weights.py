@@ -14,7 +14,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import aligned, row_layout
 from boostsample.rows.sampling_schemes import SCHEMES
-from boostsample.rows.weights import WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weight_update import from_planes
 from tests.problems import noisy_labels
@@ -84,7 +84,7 @@ def test_a_run_of_updates(n_labels: int) -> None:
         votes = np.where(got >= 0, 1, -1).astype(np.int8)
         edge = float(np.abs(got).sum())
         alpha = naive.alpha_of(edge)
-        weights.update(column, threshold, votes, edge)
+        weights.update(column, threshold, votes, FULL_STEP.factors(edge, weights.mass))
         signed = signed * np.exp(-alpha * np.sign(signed) * votes * phi[:, None])
         signed /= np.abs(signed).sum()
         rows = weights.exact()
@@ -101,7 +101,8 @@ def test_after_an_update_the_stump_has_edge_zero() -> None:
     column = np.random.default_rng(0).integers(0, 5, 50).astype(np.uint8)
     sums = weights.label_sums(column, 2)
     votes = np.where(sums >= 0, 1, -1).astype(np.int8)
-    weights.update(column, 2, votes, float(np.abs(sums).sum()))
+    factors = FULL_STEP.factors(float(np.abs(sums).sum()), weights.mass)
+    weights.update(column, 2, votes, factors)
     assert abs(float((weights.label_sums(column, 2) * votes).sum())) < 1e-6
 
 
@@ -120,7 +121,7 @@ def test_weights_never_underflow() -> None:
     weights = SignedWeights(Y, np.ones((n, 1)), np.arange(n))
     column = np.full(n, 3, np.uint8)
     for _ in range(500):
-        weights.update(column, 1, np.ones(1, np.int8), 0.5)
+        weights.update(column, 1, np.ones(1, np.int8), FULL_STEP.factors(0.5, weights.mass))
     rows = weights.exact()
     assert (np.abs(rows.values) >= np.float32(WEIGHT_FLOOR)).all()
     np.testing.assert_array_equal(np.sign(rows.values), Y[:, 0])
@@ -132,12 +133,12 @@ def test_state_and_restore() -> None:
     Y, column = labels(50, 3), rng.integers(0, 5, 50).astype(np.uint8)
     weights = SignedWeights(Y, rng.random((50, 3)), np.arange(50))
     votes = np.array([1, -1, 1], np.int8)
-    weights.update(column, 2, votes, 0.2)
+    weights.update(column, 2, votes, FULL_STEP.factors(0.2, weights.mass))
     state = weights.state()
     kept = {k: np.copy(v) for k, v in state.items()}
 
     def onwards() -> list[Any]:
-        weights.update(column, 3, votes, 0.1)
+        weights.update(column, 3, votes, FULL_STEP.factors(0.1, weights.mass))
         drawn = weights.draw(7, SCHEMES["iid"], np.random.default_rng(1))
         found = [weights.label_sums(column, 1), drawn.values.copy(), drawn.examples.copy()]
         weights.release()
@@ -191,7 +192,8 @@ def test_rounds_reuse_their_buffers() -> None:
         weights.draw(500, SCHEMES["stratified"], rng)
         sums = weights.label_sums(column, 2)
         votes = np.where(sums >= 0, 1, -1).astype(np.int8)
-        weights.update(column, 2, votes, float(np.abs(sums).sum()))
+        factors = FULL_STEP.factors(float(np.abs(sums).sum()), weights.mass)
+        weights.update(column, 2, votes, factors)
         weights.release()
 
     one_round()

@@ -16,10 +16,11 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.ledger import Ledger
+from boostsample.records import Term
+from boostsample.rows.weights import FULL_STEP
 from boostsample.shards.exchange import Exchange
-from boostsample.shards.shard_searcher import ShardSearcher
+from boostsample.shards.shard_rows import ShardRows
 from boostsample.shards.shard_source import ArraySource
-from boostsample.shards.shard_weights import ShardTargets, ShardWeights
 from boostsample.shards.transport import LocalShards
 from boostsample.step import Step
 from boostsample.threads.threads import Threads
@@ -54,7 +55,7 @@ def cases() -> dict[str, Case]:
     return found
 
 
-def searcher_of(case: Case) -> Any:
+def shard_rows(case: Case) -> Any:
     bank = bank_of(case.X)
     sources = [
         ArraySource(
@@ -67,22 +68,21 @@ def searcher_of(case: Case) -> Any:
         )
         for low, high in itertools.pairwise(CUTS)
     ]
-    weights = ShardWeights(Exchange(LocalShards(sources), "uniform", True))
-    targets = ShardTargets(weights)
-    targets.begin()
-    return bank, weights, ShardSearcher(weights, Threads(1))
+    rows = ShardRows(Exchange(LocalShards(sources), "uniform", True), Threads(1))
+    rows.begin(0.0)
+    return bank, rows
 
 
 def estimates(case: Case, scheme: str, stumps: Any) -> NDArray[np.float64]:
     """Edges on nested samples: (sizes, repetitions, Q)."""
-    bank, weights, searcher = searcher_of(case)
-    rng = np.random.default_rng(3)
+    bank, rows = shard_rows(case)
+    target, rng = rows.target((0, N), ()), np.random.default_rng(3)
     found = np.empty((len(SIZES), REPETITIONS, len(stumps)))
     for r in range(REPETITIONS):
-        step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+        step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
         for s, sample in enumerate(step.draw_nested(SIZES, scheme)):
             found[s, r] = step.edges(stumps, sample)
-        weights.release()
+        target.release()
     return found
 
 
@@ -111,15 +111,17 @@ def test_edges_of_two_sides_are_unbiased_and_their_variance_is_bounded(name: str
 def test_filter_estimates_the_edges_of_logistic_weights() -> None:
     """After an update, so that they are not the weights: q_il = u_il / (1 + exp(y_il f_l))."""
     case = cases()["random"]
-    bank, weights, searcher = searcher_of(case)
-    stumps = case.stumps()
+    bank, rows = shard_rows(case)
+    target, stumps = rows.target((0, N), ()), case.stumps()
     best = stumps[int(case.edges().argmax())]
     feature, threshold = int(best.feature[0]), int(best.threshold[0])
-    sums = weights.label_sums(feature, threshold)
+    sums = target.label_sums(feature, threshold)
     votes = np.where(sums >= 0, 1, -1).astype(np.int8)
     edge = float(np.abs(sums).sum())
-    weights.update(feature, threshold, votes, edge)
-    weights.log_loss = 0.5 * (math.log1p(edge) + math.log1p(-edge))
+    cut = Term(feature, threshold, 0.0, votes, 0.0)
+    rows.update(cut, FULL_STEP.factors(edge, rows.mass))
+    rows.begin(0.5 * (math.log1p(edge) + math.log1p(-edge)))
+    target = rows.target((0, N), ())
     alpha = 0.5 * math.log((1 + edge) / (1 - edge))
     phi = np.where(case.X[:, feature] + 1 >= threshold, 1.0, -1.0)
     q = case.u / case.u.sum() / (1.0 + np.exp(case.Y * votes * phi[:, None] * alpha))
@@ -128,9 +130,9 @@ def test_filter_estimates_the_edges_of_logistic_weights() -> None:
     G = ((signed.T @ (want.u / want.u.sum() * case.Y)) * stumps.votes).sum(axis=1)
     rng, found = np.random.default_rng(4), np.empty((1500, len(stumps)))
     for r in range(len(found)):
-        step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+        step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
         found[r] = step.edges(stumps, step.draw(48, "filter"))
-        weights.release()
+        target.release()
     assert is_unbiased(found, G).all(), (found.mean(axis=0), G)
     assert np.abs(found.mean(axis=0) - case.edges()).max() > 0.01, "not those of the weights"
 
@@ -139,14 +141,14 @@ def test_filter_estimates_the_edges_of_logistic_weights() -> None:
 def test_a_search_finds_the_edges_that_step_edges_estimates(two_sided: bool) -> None:
     """Rows and histograms of one sample have the same best stumps: on small and large samples."""
     case = cases()["random"]
-    bank, weights, searcher = searcher_of(case)
-    searcher = searcher.over(weights, two_sided)
+    bank, rows = shard_rows(case)
+    target = rows.target((0, N), (), two_sided)
     for T in (5, 40, 239):
         for scheme in ("iid", "stratified", "distinct"):
             rng = np.random.default_rng(T)
-            step = Step(searcher, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
+            step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
             sample = step.draw(T, scheme)
             found = step.search(np.arange(3), sample)
             assert (found.below is not None) == two_sided
             np.testing.assert_allclose(step.edges(found, sample), found.edge, atol=2e-6)
-            weights.release()
+            target.release()

@@ -28,7 +28,7 @@ from boostsample.strategies.modern.median_elimination import median_elimination_
 from boostsample.strategies.modern.sparrow import sparrow_accepts
 from boostsample.strategy import Strategy
 from tests import naive_samplers as naive
-from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.problems import bank_of, booster_of, local_rows, noisy_labels, table
 from tests.strategies.watch import Watched
 
 N, F = 300, 40
@@ -195,7 +195,7 @@ def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.M
     edge = 0.0
     for _ in range(30):
         watched.clear()
-        signed = run._weights.values.reshape(N, -1)
+        signed = local_rows(run).weights.values.reshape(N, -1)
         weight = np.abs(signed).sum(axis=1).astype(np.float64)
         row = run.next_round().rows[0]
         mass = 1 - (edge / 10 if left_out == "edge" else left_out)

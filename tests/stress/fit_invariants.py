@@ -100,7 +100,7 @@ def _check_history(classifier: Any, made: _Recorded) -> None:
         assert row["edge_estimated"] <= 1.0 + 1e-5
         assert 0.0 <= row["alpha"] <= made.booster.step_size.alpha(1.0)
         assert row["looks_search"] + row["looks_modelling"] <= made.booster.budget
-        assert row["n_examples"] <= made.booster._weights.n_examples
+        assert row["n_examples"] <= made.booster._rows.n_examples
         assert not math.isnan(row["threshold"])
         assert row["stopped"] == "" or row["round"] == numbers[-1]
         if stumps:

@@ -377,8 +377,8 @@ def test_wrong_edges_and_losses_are_found(monkeypatch: pytest.MonkeyPatch) -> No
     def larger(self: Any, *args: Any) -> Any:
         return sums(self, *args) * 1.001
 
-    def weaker(self: Any, column: Any, threshold: int, votes: Any, edge: float) -> None:
-        update(self, column, threshold, votes, edge * 0.99)
+    def weaker(self: Any, column: Any, threshold: int, votes: Any, factors: Any) -> None:
+        update(self, column, threshold, votes, factors._replace(wrong=0.99 * factors.wrong))
 
     monkeypatch.setattr(SignedWeights, "label_sums", larger)
     with pytest.raises(AssertionError, match="edge is"):

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,9 @@ from tests.paths import ROOT
 from tests.problems import bank_of
 
 
-def stretch(first: int, end: int) -> tuple[int, int]:
-    return first, end
+def share(threads: Threads, work: Callable[..., None], cuts: Sequence[int], *more: Any) -> None:
+    """Call work(*more, first, end) for the stretches of the cuts."""
+    threads.run(work, [(*more, *stretch) for stretch in threads.stretches(cuts)])
 
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -35,7 +37,7 @@ compiled = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: there a
 @pytest.mark.parametrize("cuts", [[0, 1], [0, 5, 10], [0, 5, 10, 12, 13], list(range(16)), [3, 9]])
 def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) -> None:
     seen: list[tuple[int, int]] = []
-    Threads(n).share(lambda first, end: seen.append((first, end)), stretch, cuts)
+    share(Threads(n), lambda first, end: seen.append((first, end)), cuts)
     seen.sort()
     assert len(seen) <= n
     assert [first for first, _ in seen] == [cuts[0], *(end for _, end in seen[:-1])]
@@ -45,7 +47,7 @@ def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) 
 
 def test_stretches_are_as_even_as_the_cuts_allow() -> None:
     seen: list[int] = []
-    Threads(2).share(lambda first, end: seen.append(end - first), stretch, range(0, 101, 5))
+    share(Threads(2), lambda first, end: seen.append(end - first), range(0, 101, 5))
     assert sorted(seen) == [50, 50]
 
 
@@ -55,7 +57,7 @@ def test_threads_work_at_the_same_time() -> None:
     def work(first: int, end: int) -> None:
         both.wait()
 
-    Threads(2).share(work, stretch, [0, 1, 2])
+    share(Threads(2), work, [0, 1, 2])
 
 
 @pytest.mark.parametrize("wrong", [0, 1])
@@ -69,7 +71,7 @@ def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
         ended.append(first)
 
     with pytest.raises(ValueError, match=f"stretch {wrong}"):
-        Threads(2).share(work, stretch, [0, 1, 2])
+        share(Threads(2), work, [0, 1, 2])
     assert ended == [1 - wrong]
 
 
@@ -88,8 +90,8 @@ def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
     (other,) = threads._others
     other.__class__ = Impatient
     with pytest.raises(KeyboardInterrupt):
-        threads.share(interrupted, stretch, [0, 1, 2])
-    threads.share(lambda first, end: seen.append(first), stretch, [0, 1, 2])
+        share(threads, interrupted, [0, 1, 2])
+    share(threads, lambda first, end: seen.append(first), [0, 1, 2])
     go_on.set()
     assert sorted(seen) == [0, 1]
 
@@ -115,8 +117,8 @@ def test_an_error_of_a_kernel_in_another_thread_is_told() -> None:
     message = "the second stretch|stumble failed in another thread; n_jobs=1 shows the error"
     for _ in range(3):
         with pytest.raises((ValueError, RuntimeError), match=message):
-            threads.share(stumble, lambda first, end: (first,), [0, 1, 2])
-    threads.share(stumble, lambda first, end: (0,), [0, 1, 2])
+            threads.run(stumble, [(0,), (1,)])
+    threads.run(stumble, [(0,), (0,)])
 
 
 @compiled
@@ -125,14 +127,14 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
     """Interrupted before each line of the module in turn, up to one that is never come to."""
     counts = np.zeros(4)
 
-    def share(threads: Threads) -> None:
-        threads.share(count, lambda first, end: (counts, first, end, 1e-5), [0, 2, 4])
+    def count_all(threads: Threads) -> None:
+        threads.run(count, [(counts, *ends, 1e-5) for ends in threads.stretches([0, 2, 4])])
 
-    share(Threads(2))  # compiled
+    count_all(Threads(2))  # compiled
     line = 0
     for line in itertools.count(1):
         threads, left = Threads(2), [line]
-        share(threads)
+        count_all(threads)
         threads._alone = 0
         if asleep:
             until = time.monotonic() + 300
@@ -151,7 +153,7 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
         before = sys.gettrace()
         sys.settrace(trace)
         try:
-            share(threads)
+            count_all(threads)
         except KeyboardInterrupt:
             pass
         finally:
@@ -159,7 +161,7 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
         threads._free()  # as the next work does: between two lines a kernel may be left running
         after = counts.copy()
         for _ in range(3):
-            share(threads)
+            count_all(threads)
         done = counts - after
         assert np.array_equal(done, np.full(4, 3.0)) or left[0] > 0, (line, done)
         if left[0] > 0:
@@ -171,16 +173,13 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
 def test_an_interrupt_leaves_no_kernel_running() -> None:
     threads, counts = Threads(2), np.zeros(2)
 
-    def arguments(first: int, end: int) -> tuple[Any, ...]:
-        return counts, first, end, 0.2 * first
-
     class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
         def result(self) -> None:
             raise KeyboardInterrupt
 
     threads._others[0].__class__ = Impatient
     with pytest.raises(KeyboardInterrupt):
-        threads.share(count, arguments, [0, 1, 2])
+        threads.run(count, [(counts, first, first + 1, 0.2 * first) for first in (0, 1)])
     assert counts.tolist() == [1.0, 1.0]
 
 
@@ -193,7 +192,7 @@ def test_a_forked_process_has_threads_of_its_own() -> None:
         "threads, seen = Threads(2), []\n"
         "def share():\n"
         "    work = lambda a, b: seen.extend(range(a, b))\n"
-        "    threads.share(work, lambda a, b: (a, b), [0, 1, 2])\n"
+        "    threads.run(work, threads.stretches([0, 1, 2]))\n"
         "share()\n"
         "threads._alone = 0\n"
         "if os.fork():\n"
@@ -219,7 +218,7 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
                 time.sleep(pause)
             seen.extend(range(first, end))
 
-        threads.share(work, stretch, [0, 1, 2, 3])
+        share(threads, work, [0, 1, 2, 3])
         assert sorted(seen) == [0, 1, 2]
         if slow < 0:
             time.sleep(pause)
@@ -231,7 +230,7 @@ def test_work_is_not_shared_for_a_while_where_others_are_late() -> None:
         threads._learn(0.001, 0.0015)  # seconds: alone it would have been done in two milliseconds
         seen.clear()
         for _ in range(pause):
-            threads.share(lambda first, end: seen.append((first, end)), stretch, [0, 1, 2])
+            share(threads, lambda first, end: seen.append((first, end)), [0, 1, 2])
         assert seen[: pause - 1] == [(0, 2)] * (pause - 1)
         assert sorted(seen[pause - 1 :]) == [(0, 1), (1, 2)]
         threads._alone, threads._pause = 0, 2 * pause
@@ -248,7 +247,7 @@ def test_work_is_shared_again_when_nobody_is_late() -> None:
 def test_threads_end_with_their_object() -> None:
     others = set(threading.enumerate())  # those of other tests may be ending just now
     threads = Threads(3)
-    threads.share(lambda first, end: None, stretch, [0, 1, 2, 3])
+    share(threads, lambda first, end: None, [0, 1, 2, 3])
     mine = [thread for thread in threading.enumerate() if thread not in others]
     assert [thread.name for thread in mine] == ["boostsample-1", "boostsample-2"]
     del threads

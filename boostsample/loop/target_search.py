@@ -20,7 +20,7 @@ from boostsample.kernels.array_layout import N_BINS
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
-from boostsample.rows.searcher import Searcher
+from boostsample.rows.protocol import RunRows, TargetRows
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
@@ -36,7 +36,7 @@ _PART = 64
 _Cut: TypeAlias = tuple[int, int]
 
 
-class Search:
+class TargetSearch:
     """One search at each call, each with a separate budget.
 
     A search computes votes and edge on all examples of its targets and makes the history row; the
@@ -49,7 +49,7 @@ class Search:
     def __init__(
         self,
         strategy: Strategy,
-        searcher: Searcher,
+        rows: RunRows,
         budget: int,
         n_rounds: int,
         pool: Pool,
@@ -63,7 +63,7 @@ class Search:
         self.plans_rounds = False
         self.chosen: dict[int, None] = {}
         self._strategy = strategy
-        self._whole = searcher, pool
+        self._run, self._pool = rows, pool
         self._budget = budget
         self._n_rounds = n_rounds
         self._rng = rng
@@ -85,10 +85,8 @@ class Search:
 
     def _start(self, members: NDArray[np.int64] | None) -> None:
         """Start the strategy on some features, ascending, or on all."""
-        searcher, pool = self._whole
-        if members is not None:
-            searcher, pool = searcher.among(members), pool.among(members)
-        self._members, self._searcher, self._families = members, searcher, pool.families
+        pool = self._pool if members is None else self._pool.among(members)
+        self._members, self._families = members, pool.families
         self._strategy.start(pool, self._budget, self._n_rounds, self._rng)
 
     def restore(self, chosen: Iterable[int]) -> None:
@@ -114,21 +112,19 @@ class Search:
         self, targets: Targets, two_sided: bool = False, limits: LeafLimits | None = None
     ) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
-        strategy, bank, number = self._strategy, self._searcher.bank, len(self.rows)
-        weights = targets.read()
-        searcher = self._searcher.over(weights, two_sided)
-        computed = bank.values_computed
-        budget = self._budget_of(weights.n_examples)
-        ledger = Ledger(type(strategy).__name__, budget)
-        whole = weights.n_examples == self._searcher.n_examples
+        strategy, run, number = self._strategy, self._run, len(self.rows)
+        rows = targets.read(two_sided, self._members)
+        computed = run.values_computed
+        ledger = Ledger(type(strategy).__name__, self._budget_of(rows.n_examples))
+        whole = rows.n_examples == run.n_examples
         place = self.round, self._n_rounds
-        step = Step(searcher, ledger, self._rng, self._families, place, whole)
+        step = Step(rows, ledger, self._rng, self._families, place, whole)
         try:
             stump = strategy.choose(step)
         finally:
             records, notes, plans = step._end()
             self.plans_rounds |= plans
-            weights.release()
+            rows.release()
         if not isinstance(stump, Stump):
             raise StrategyError(
                 f"search {number}: choose() of {type(strategy).__name__} must return a Stump, got "
@@ -138,28 +134,27 @@ class Search:
         cut = chosen = int(stump.feature), int(stump.threshold)
         estimated, n_examples, divides = step._found(*cut)
         searches = [r for r in records if r.purpose == "search"]
-        exact = [r.stumps for r in searches if r.n_examples == weights.n_examples]
+        exact = [r.stumps for r in searches if r.n_examples == rows.n_examples]
         if limits is not None:
-            cut = self._within(limits, searcher, chosen, exact)
+            cut = self._within(limits, rows, two_sided, chosen, exact)
             divides = cut is not None
         member, threshold = cut or chosen
         feature = member if self._members is None else int(self._members[member])
-        column = self._searcher.column(feature)
-        sums = weights.label_sums(column, threshold)
-        base = weights.sums[: weights.n_labels] / weights.mass  # rounded as `sums`
+        sums = rows.label_sums(member, threshold)
+        base = rows.sums / rows.mass  # rounded as `sums`
         if cut is None:
             sums = base
         votes, worth = best_votes(sums), np.abs(sums)
         if two_sided:
             worth = np.maximum(worth, np.abs(base))
         edge = min(float(np.add.reduce(worth)), 1.0)
-        if n_examples == weights.n_examples and cut == chosen:
+        if n_examples == rows.n_examples and cut == chosen:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
-        value = bank.threshold(feature, threshold)
+        value = run.raw_threshold(feature, threshold)
         family = _family_of(self._families, member)
         n_features = _n_different([r.stumps.feature for r in searches])
-        complete = n_features == self._searcher.n_features and len(exact) == len(searches)
+        complete = n_features == rows.n_features and len(exact) == len(searches)
         no_other = cut is None or all(stumps.edge.max() <= NO_EDGE for stumps in exact)
         self.hopeless &= complete and edge <= NO_EDGE and no_other
         row = history_row(
@@ -177,15 +172,15 @@ class Search:
             log10_loss=0.0,  # this and the last two are set when the round is finished
             looks_search=ledger.of("search"),
             looks_modelling=ledger.of("modelling"),
-            looks_finish=weights.n_examples,
-            values_computed=bank.values_computed - computed,
+            looks_finish=rows.n_examples,
+            values_computed=run.values_computed - computed,
             seconds=0.0,
             stopped="",
         )
         self.rows.append(row)
-        share = weights.mass / self._searcher.weights.mass
+        share = rows.mass / run.mass
         search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
-        strategy.learn(Outcome(*search, weights.n_examples, share, whole))
+        strategy.learn(Outcome(*search, rows.n_examples, share, whole))
         self._count(feature)
         if share != 1.0:
             sums, base = sums * share, base * share
@@ -193,7 +188,12 @@ class Search:
         return Found(*sums_of, row, divides, complete, cut is not None)
 
     def _within(
-        self, limits: LeafLimits, searcher: Searcher, chosen: _Cut, exact: Sequence[Stumps]
+        self,
+        limits: LeafLimits,
+        rows: TargetRows,
+        two_sided: bool,
+        chosen: _Cut,
+        exact: Sequence[Stumps],
     ) -> _Cut | None:
         """The cut to finish: the chosen one if its sides hold enough, or the best that does.
 
@@ -203,8 +203,7 @@ class Search:
         member, threshold = chosen
 
         def edges(members: NDArray[np.int64]) -> NDArray[np.float64]:
-            of_run = self._searcher.weights.mass, searcher.two_sided
-            return limits.edges(searcher.bin_totals(members), *of_run)
+            return limits.edges(rows.bin_totals(members), self._run.mass, two_sided)
 
         of_chosen = edges(np.array([member]))
         if of_chosen[0, threshold - 1] >= 0.0:
@@ -223,7 +222,7 @@ class Search:
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""
-        share = self._budget * n_examples // self._searcher.n_examples
+        share = self._budget * n_examples // self._run.n_examples
         return max(share, min(self._budget, LEAST_BUDGET))
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.errors import StrategyError
 from boostsample.learner import Targets
 from boostsample.records import Term
-from boostsample.rows.target_rows import Leaf
+from boostsample.rows.protocol import Leaf
 
 
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:

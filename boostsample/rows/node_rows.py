@@ -8,30 +8,20 @@ its stretch, and a search reads only its rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.kernels.array_layout import Floats, row_layout
 from boostsample.kernels.targets import TargetFactors, partition, target_kernels
-from boostsample.rows.weighted_rows import PART, WeightedRows
+from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
+from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import SignedWeights
 
-#: First and end position in `order`.
-Stretch = tuple[int, int]
 
-
-class Leaf(NamedTuple):
-    """Examples for which a base classifier is votes_l times the outputs of the stumps."""
-
-    stretch: Stretch
-    stumps: Sequence[Any]
-    votes: NDArray[np.int8]
-
-
-class TargetRows(WeightedRows):
-    """The rows of one target at a time.
+class NodeRows(WeightedRows):
+    """A copy of the rows of one target at a time.
 
     Parameters
     ----------
@@ -46,29 +36,19 @@ class TargetRows(WeightedRows):
         self._weights = weights
         self._column = column
         self._has_room = False
-        self.round = 0
 
     @property
     def whole(self) -> Stretch:
         """The stretch of all examples."""
         return 0, self._weights.n_examples
 
-    @property
-    def whole_mass(self) -> float:
-        """Sum of the weights of all examples."""
-        return self._weights.mass
-
     def begin(self) -> None:
-        """Begin a round: the weights have changed. `round` counts them."""
-        self.round += 1
-        self._begin()
-
-    def _begin(self) -> None:
+        """Begin a round: the weights have changed."""
         if self._has_room:
             self._order[:] = self._identity
             self._parted = set[Stretch]()  # partitioned: no longer in the order of the examples
             self._stretch: Stretch | None = None
-            self._stumps: list[Any] = []
+            self._stumps: list[StumpCut] = []
 
     def _make_room(self) -> None:
         """Allocate the copy of the weights when it is needed first; stumps never need it."""
@@ -82,9 +62,9 @@ class TargetRows(WeightedRows):
         self._columns_room = self._identity.copy()
         self._sides = np.ones(2 * self.width, np.float32)
         self._has_room = True
-        self._begin()
+        self.begin()
 
-    def split(self, stretch: Stretch, stump: Any) -> tuple[Stretch, Stretch]:
+    def split(self, stretch: Stretch, stump: StumpCut) -> tuple[Stretch, Stretch]:
         """Partition a stretch by a stump: the examples with phi = -1 and with phi = +1; O(n)."""
         self._make_room()
         first, end = stretch
@@ -96,7 +76,7 @@ class TargetRows(WeightedRows):
         self._stretch = None
         return (first, middle), (middle, end)
 
-    def read(self, stretch: Stretch, stumps: Sequence[Any]) -> WeightedRows:
+    def read(self, stretch: Stretch, stumps: Sequence[StumpCut]) -> WeightedRows:
         """The rows of a stretch, labels multiplied by the outputs of the stumps.
 
         Valid until the next call. Rows that are read already are changed, not copied again.
@@ -106,7 +86,7 @@ class TargetRows(WeightedRows):
         self._read(stretch, stumps)
         return self
 
-    def _read(self, stretch: Stretch, stumps: Sequence[Any]) -> None:
+    def _read(self, stretch: Stretch, stumps: Sequence[StumpCut]) -> None:
         self._make_room()
         if stretch != self._stretch:
             self._copy(stretch)
@@ -134,25 +114,16 @@ class TargetRows(WeightedRows):
             np.add(positions, np.int32(weights.start), out=self.columns)
         else:
             self.columns = positions
-
-        def arguments(low: int, high: int) -> tuple[Any, ...]:
-            sums = self.part_sums, self.part_masses
-            return weights.values, positions, self.values, PART, low, high, *sums
-
-        self.share(self._own.gather, arguments)
+        reads = weights.values, positions, self.values
+        self.share(self._own.gather, reads, (self.part_sums, self.part_masses))
         self.set_sums(self.part_sums, self.part_masses)
 
-    def _flip(self, stump: Any) -> None:
+    def _flip(self, stump: StumpCut) -> None:
         """Multiply the labels by the outputs of a stump."""
-        column, rows = self._column(stump.feature), self.exact()
         self._sides[: self.n_labels] = -stump.votes
         self._sides[self.width : self.width + self.n_labels] = stump.votes
-
-        def arguments(low: int, high: int) -> tuple[Any, ...]:
-            threshold = np.int16(stump.threshold)
-            return column, threshold, rows, self._sides, PART, low, high, self.part_sums
-
-        self.share(self._own.flip, arguments)
+        cut = self._column(stump.feature), np.int16(stump.threshold)
+        self.share(self._own.flip, (*cut, self.exact(), self._sides), (self.part_sums,))
         np.add.reduce(self.part_sums, axis=0, out=self.sums)
 
     def odds_factors(self) -> tuple[Floats, float]:
@@ -161,24 +132,24 @@ class TargetRows(WeightedRows):
         if self._stretch is None or self._stretch == self.whole:
             return factors, scale
         first, end = self._stretch
-        mine, positions = self._buffer(self.values.size), self._order[first:end]
+        gathered, positions = self._buffer(self.values.size), self._order[first:end]
         sums = np.empty_like(self.part_sums), np.empty_like(self.part_masses)
+        self.share(self._own.gather, (factors, positions, gathered), sums)
+        return gathered, scale
 
-        def arguments(low: int, high: int) -> tuple[Any, ...]:
-            return factors, positions, mine, PART, low, high, *sums
+    def release(self) -> None:
+        """As of `WeightedRows`."""
+        if self._has_room:
+            super().release()
 
-        self.share(self._own.gather, arguments)
-        return mine, scale
-
-    def update(self, leaves: Iterable[Leaf], edge: float) -> None:
-        """Update the weights of the run by a base classifier of this edge; O(N).
+    def update(self, leaves: Iterable[Leaf], factors: Factors) -> None:
+        """Update the weights of the run by the base classifier with these leaves; O(N).
 
         Leaves and their rows are added up in one order, whatever else was split before: `replay`
         splits only what the model holds.
         """
         self._make_room()
         weights = self._weights
-        right, wrong = weights.factors(edge)
         sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
         for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
             if leaf.stretch[0] == leaf.stretch[1]:
@@ -195,19 +166,16 @@ class TargetRows(WeightedRows):
                 self.resize(leaf.stretch[1] - leaf.stretch[0])
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
-            factors = TargetFactors(votes, right, wrong, weights.floor)
-            given = weights.values, positions, targets, factors, PART
-
-            def arguments(low: int, high: int, given: tuple[Any, ...] = given) -> tuple[Any, ...]:
-                return *given, low, high, self.part_sums, self.part_masses
-
-            self.share(self._own.update, arguments)
+            of_leaf = TargetFactors(votes, *factors, weights.floor)
+            reads = weights.values, positions, targets, of_leaf
+            self.share(self._own.update, reads, (self.part_sums, self.part_masses))
             sums.append(self.part_sums.copy())
             masses.append(self.part_masses.copy())
         weights.set_sums(np.concatenate(sums), np.concatenate(masses))
 
 
-def _different(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+def _different(some: Sequence[StumpCut], others: Sequence[StumpCut]) -> list[StumpCut]:
     """The stumps that are in one of two sequences only."""
-    mine, yours = {id(stump) for stump in one}, {id(stump) for stump in other}
-    return [s for s in one if id(s) not in yours] + [s for s in other if id(s) not in mine]
+    ids, other_ids = {id(stump) for stump in some}, {id(stump) for stump in others}
+    only_some = [stump for stump in some if id(stump) not in other_ids]
+    return only_some + [stump for stump in others if id(stump) not in ids]

@@ -1,0 +1,168 @@
+"""The interface of the rows of a run, in this process or over shards.
+
+`boostsample.rows.local_rows.LocalRows` and `boostsample.shards.shard_rows.ShardRows` implement it.
+Features are bank features, except in a target of some members: there they are 0, 1, ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.family import Family
+from boostsample.records import Stumps
+
+#: First and end position of the examples of a node, in the order that the splits of a round make.
+Stretch: TypeAlias = tuple[int, int]
+#: Nested dicts of arrays, scalars and strings.
+State: TypeAlias = Mapping[str, object]
+
+
+class Factors(NamedTuple):
+    """Factors of an update, for weights that the base classifier gets right and for the others."""
+
+    right: float
+    wrong: float
+
+
+class StumpCut(Protocol):
+    """A stump: votes where the bin of the feature is at least the threshold, else -votes."""
+
+    @property
+    def feature(self) -> int:
+        """Number in the bank."""
+
+    @property
+    def threshold(self) -> int:
+        """Bin index."""
+
+    @property
+    def votes(self) -> NDArray[np.int8]:
+        """int8 (K,), -1 or +1."""
+
+
+class Leaf(NamedTuple):
+    """Examples for which a base classifier is votes_l times the outputs of the stumps."""
+
+    stretch: Stretch
+    stumps: Sequence[StumpCut]
+    votes: NDArray[np.int8]
+
+
+class SampleRows(Protocol):
+    """A drawn sample, or all rows, of a target."""
+
+    def search(self, features: NDArray[np.int64]) -> Stumps:
+        """The best stump of each feature."""
+
+    def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
+        """Edges of given stumps: float64 (Q,)."""
+
+
+class TargetRows(Protocol):
+    """Some examples, their labels multiplied by the outputs of stumps: what one search reads."""
+
+    n_examples: int
+    n_labels: int
+    n_features: int
+
+    @property
+    def mass(self) -> float:
+        """Sum of the weights."""
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of the signed weights of each label: float64 (K,)."""
+
+    def sample(self, size: int, scheme: str, rng: np.random.Generator) -> SampleRows:
+        """A draw of `size` examples; all with exact weights if `size` is n."""
+
+    def nested_samples(
+        self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
+    ) -> Sequence[SampleRows]:
+        """Samples of ascending sizes, each of which contains the one before."""
+
+    def n_heaviest(self, mass: float) -> int:
+        """The least number of examples with this share of the weight, heaviest first."""
+
+    def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Numbers of the rows in each bin: how many, their weight, and their label sums.
+
+        Float64 (Q, 256, 2 + K), in the units of the weights.
+        """
+
+    def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """sum_i w_il y_il phi(x_i) for each label: float64 (K,), in units of `mass`; O(n)."""
+
+    def release(self) -> None:
+        """Invalidate all samples drawn so far; later ones reuse their memory."""
+
+
+class RunRows(Protocol):
+    """All rows of a run, with their weights. `round` counts the rounds that began."""
+
+    families: tuple[Family, ...]
+    n_examples: int
+    n_labels: int
+    n_features: int
+    round: int
+
+    @property
+    def mass(self) -> float:
+        """Sum of the weights."""
+
+    @property
+    def values_computed(self) -> int:
+        """Feature values that lazy banks have computed."""
+
+    def begin(self, log_loss: float) -> None:
+        """Begin a round, with the log of the loss so far: the weights have changed."""
+
+    def target(
+        self,
+        stretch: Stretch,
+        stumps: Sequence[StumpCut],
+        two_sided: bool = False,
+        members: NDArray[np.int64] | None = None,
+    ) -> TargetRows:
+        """The rows of a stretch, labels multiplied by the outputs of the stumps.
+
+        Searches are of stumps with one side or two, of all features or of these members. Valid
+        until the next call.
+        """
+
+    def split(self, stretch: Stretch, cut: StumpCut) -> tuple[Stretch, Stretch]:
+        """The examples with phi = -1 and those with phi = +1; O(n)."""
+
+    def update(self, cut: StumpCut, factors: Factors) -> None:
+        """Update the weights by a stump; O(N)."""
+
+    def update_leaves(self, leaves: Sequence[Leaf], factors: Factors) -> None:
+        """Update the weights by the base classifier with these leaves; O(N)."""
+
+    def raw_threshold(self, feature: int, threshold: int) -> float:
+        """Raw threshold of a stump whose label sums were asked for last."""
+
+    def facts(self) -> dict[str, object]:
+        """What identifies the rows, by name, as JSON values."""
+
+    def state(self) -> dict[str, object]:
+        """State for `restore`."""
+
+    def restore(self, state: State) -> None:
+        """Restore a `state()` of a run on the same rows, bit for bit."""
+
+    def small_state(self) -> dict[str, object]:
+        """State for `replayed`, without the N * K weights: a checksum `weights` instead."""
+
+    def before_replay(self) -> State:
+        """What `undo_replay` needs: called before the updates of a run are repeated."""
+
+    def replayed(self, state: State) -> bool:
+        """Whether the weights are those of a `small_state()`; takes what else it holds."""
+
+    def undo_replay(self, before: State) -> None:
+        """The weights before the replay."""

@@ -1,0 +1,498 @@
+"""Targets of a run over shards: their draws, and searches on what the shards have sent.
+
+A search asks each shard for what its features need: the bins of the sampled rows, whose weights are
+sent once, or the histogram of the feature if that is smaller. A nested sample begins with the rows
+of the sample before: of features that were searched on that one, only the bins of the other rows
+are sent.
+
+Rows and histograms go through the search kernel of one process. The bins of a histogram are rows of
+a feature, each float64 sum as two float32 ones, large and small; the kernel adds them in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.errors import SettingError
+from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
+from boostsample.kernels.searches.search_room import is_empty
+from boostsample.records import Stumps
+from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, UNPROMISED, nested_scheme
+from boostsample.rows.searcher import EACH_ROW, BinSearch, compile_rows, stumps_of
+from boostsample.shards import messages as m
+from boostsample.shards.allocation import allocate, samples_are_joined
+from boostsample.shards.exchange import Exchange
+from boostsample.shards.server import histogram_bins
+from boostsample.threads.threads import Threads
+
+#: Bytes of histograms in one answer, about.
+_MOST_BYTES = 2**26
+
+
+class ShardNode:
+    """Numbers of the rows of a target in all shards; asked for when they are read first."""
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        target: m.Target,
+        counts: NDArray[np.int64],
+        masses: NDArray[np.float64] | None,
+    ) -> None:
+        self.exchange = exchange
+        self.target = target
+        self.counts = counts
+        self.n_examples = int(counts.sum())
+        self.n_labels = exchange.loaded[0].n_labels
+        self._masses = masses
+        self._sums: NDArray[np.float64] | None = None
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Masses of the target in the shards: float64 (M,)."""
+        if self._masses is None:
+            self._ask()
+        assert self._masses is not None
+        return self._masses
+
+    @property
+    def mass(self) -> float:
+        """Sum of the weights."""
+        return math.fsum(self.masses.tolist())
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of the signed weights of each label: float64 (K,)."""
+        if self._sums is None:
+            self._ask()
+        assert self._sums is not None
+        return self._sums
+
+    def _ask(self) -> None:
+        answers: list[m.Sums] = self.exchange.ask(m.Nodes((self.target,)))
+        targets = [answer.targets[0] for answer in answers]
+        self.know([mass for _, mass, _ in targets], [sums for _, _, sums in targets])
+
+    def know(self, masses: Sequence[float], sums: Sequence[NDArray[np.float64]]) -> None:
+        """Keep masses and label sums of the shards."""
+        self._masses, self._sums = np.array(masses), np.add.reduce(np.array(sums))
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Parts of the weight in the shards, of sum 1: float64 (M,)."""
+        return np.asarray(self.masses / self.masses.sum())
+
+
+class WholeNode(ShardNode):
+    """All rows of the shards, whose weights change.
+
+    Attributes
+    ----------
+    log_loss : float
+        Log of the loss so far.
+    predicted : ndarray of float64, shape (M,), or None
+        Masses of the shards after the last update by a stump, up to rounding: known from the sums
+        of its finish, so that the next draw needs no message.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        counts = np.array([shard.n_examples for shard in exchange.loaded])
+        super().__init__(exchange, m.Target(), counts, None)
+        self.log_loss = 0.0
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """The masses before the first round."""
+        self.exchange.masses = np.array([sums.mass for sums in self.exchange.first])
+        self.changed(self.exchange.masses.copy())
+
+    def changed(self, predicted: NDArray[np.float64] | None) -> None:
+        """The weights have changed; to these masses, if they are known."""
+        self._sums, self.predicted = None, predicted
+
+    @property
+    def masses(self) -> NDArray[np.float64]:
+        """Masses of the shards: float64 (M,); one exchange if no shard has been asked since."""
+        if self.exchange.masses is None:
+            self._ask()
+        assert self.exchange.masses is not None
+        return self.exchange.masses
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Parts of the weight in the shards, of sum 1, for draws: float64 (M,)."""
+        if self.predicted is None:
+            self.predicted = self.masses.copy()
+        return np.asarray(self.predicted / self.predicted.sum())
+
+    @property
+    def odds(self) -> float:
+        """The loss over the mass as `shares` has it, for logistic draws."""
+        masses = self.masses if self.predicted is None else self.predicted
+        return math.exp(self.log_loss) / float(masses.sum())
+
+
+class DriverSearch:
+    """Searches of the driver, shared by all targets of a run.
+
+    Attributes
+    ----------
+    n_bins : ndarray of int64, shape (F,)
+        Bins of each feature.
+    n_draws : int
+        Draws so far.
+    """
+
+    def __init__(self, whole: WholeNode, threads: Threads) -> None:
+        self.whole, self.exchange = whole, whole.exchange
+        self.n_bins = histogram_bins(self.exchange.loaded[0].n_bins)
+        self.n_draws = 0
+        self._bins = BinSearch(whole.n_labels, threads)
+        compile_rows(whole.n_labels, threads.n > 1, True)
+
+    def on_rows(
+        self,
+        features: NDArray[np.int64],
+        bins: NDArray[np.uint8],
+        weights: NDArray[np.float32],
+        scale: float,
+        two_sided: bool,
+    ) -> Stumps:
+        """Best stumps on sampled rows: bins uint8 (Q, T), signed weights float32 (T, K)."""
+        rows = self._rows(weights, lay_out_rows(weights, self._bins.width), scale)
+        at, n_bins = np.arange(features.size), self.n_bins[features].astype(np.int16)
+        output = found_room(features.size, self._bins.n_labels, two_sided)
+        self._bins.write(bins, at, n_bins, rows, self._bins.sample_precision(rows), output)
+        return stumps_of(features, output)
+
+    def _rows(self, weights: NDArray[Any], values: NDArray[np.float32], scale: float) -> Rows:
+        """Rows of these values, whose sum is that of the weights (n, K)."""
+        base = np.zeros(self._bins.width)
+        np.add.reduce(weights, axis=0, dtype=np.float64, out=base[: self._bins.n_labels])
+        return Rows(0, np.empty(0, np.int32), values, base, scale)
+
+    def on_histograms(
+        self,
+        features: NDArray[np.int64],
+        sums: NDArray[np.float64],
+        last: NDArray[np.uint8],
+        scale: float,
+        n_rows: int,
+        two_sided: bool,
+    ) -> Stumps:
+        """Best stumps on histograms of n_rows rows.
+
+        Reads sums float64 (bins of all features, K), one feature after another, and last uint8
+        (Q,), their last bins that hold a row.
+        """
+        output = found_room(features.size, self._bins.n_labels, two_sided)
+        at, sizes = np.zeros(1, np.int64), self.n_bins[features]
+        for k, (end, size, highest) in enumerate(
+            zip(np.cumsum(sizes).tolist(), sizes.tolist(), last.tolist(), strict=True)
+        ):
+            histogram = sums[end - size : end - size + highest + 1]
+            used = np.flatnonzero(~is_empty(histogram))
+            large = histogram[used].astype(np.float32)
+            small = (histogram[used] - large).astype(np.float32)
+            values = lay_out_rows(np.concatenate([large, small]), self._bins.width)
+            column = np.tile(used.astype(np.uint8), 2)[None]
+            n_bins, stump = np.array([highest + 1], np.int16), part_of(output, slice(k, k + 1))
+            rows = self._rows(histogram, values, scale)
+            self._bins.write(column, at, n_bins, rows, EACH_ROW, stump, n_rows)
+        return stumps_of(features, output)
+
+    def tie(self, n_rows: int) -> float:
+        """Edges this close are equal."""
+        return self._bins.tie(n_rows)
+
+
+class _Drawn:
+    """A draw of nested samples, and what the driver knows of their rows.
+
+    Attributes
+    ----------
+    draws : list of Draw
+        One for each shard.
+    scale : float or None
+        Edges are sums over rows times `scale` / T, or times `scale` if samples are not joined; None
+        is the inverse of the mass of the target.
+    features, bins_of : ndarray of int64, int
+        Features whose bins are known, on the rows of this sample; -1 is none.
+    bins : list of ndarray of uint8, shape (features, rows)
+        One for each shard.
+    weights_of, weights : int, list of ndarray of float32, shape (rows, K)
+        Likewise; of the rows of one sample or more.
+    """
+
+    def __init__(self, draws: list[m.Draw], n_labels: int, scale: float | None) -> None:
+        self.draws, self.scale = draws, scale
+        self.joined = samples_are_joined(draws[0].scheme)
+        self.features, self.bins_of, self.bins = np.empty(0, np.int64), -1, list[Any]()
+        nothing = np.empty((0, n_labels), np.float32)
+        self.weights_of, self.weights = -1, [nothing for _ in draws]
+
+    def n_rows(self, at: int) -> int:
+        """Draws of sample number `at`; more than its different rows."""
+        return sum(draw.sizes[at] for draw in self.draws) if at >= 0 else 0
+
+
+class ShardSample(NamedTuple):
+    """A sample of a draw, or all examples of a target if `drawn` is None: a `SampleRows`."""
+
+    of: ShardTarget
+    size: int
+    drawn: _Drawn | None = None
+    number: int = 0
+
+    def part(self, shard: int) -> m.SampleOfTarget:
+        """The sample in a message to a shard."""
+        if self.drawn is None:
+            return m.SampleOfTarget(self.of.node.target)
+        return m.SampleOfTarget(self.of.node.target, self.drawn.draws[shard], self.number)
+
+    def scale(self) -> float:
+        """Factor of the sums over its rows; known after an answer."""
+        if self.drawn is None:
+            return 1.0 / self.of.mass
+        scale = self.drawn.scale
+        whole = 1.0 / self.of.mass if scale is None else scale
+        return whole / self.size if self.drawn.joined else whole
+
+    @property
+    def exchange(self) -> Exchange:
+        """The exchange of the run."""
+        return self.of.node.exchange
+
+    def search(self, features: NDArray[np.int64]) -> Stumps:
+        """The best stump of each feature. One exchange."""
+        numbers = self.of.numbers(features)
+        if self.drawn is None:
+            stumps = self._search_all(numbers)
+        else:
+            stumps = self._search_drawn(numbers, self.drawn)
+        return replace(stumps, feature=features)
+
+    def _search_all(self, features: NDArray[np.int64]) -> Stumps:
+        """Histograms of all examples in float64, in several exchanges if they are large."""
+        driver, nothing = self.of.driver, np.empty(0, np.int64)
+        sizes = np.cumsum(driver.n_bins[features]) * (8 * self.of.n_labels)
+        parts = []
+        for part in np.split(features, np.flatnonzero(np.diff(sizes // _MOST_BYTES)) + 1):
+            requests = [
+                m.SearchRequest(self.part(k), nothing, part, -1, -1, True)
+                for k in range(self.exchange.n_shards)
+            ]
+            parts.append(self._on_histograms(part, self.exchange.ask(requests)))
+        stumps = _joined(parts)
+        edges = stumps.edge
+        best = edges.max()
+        edges[edges >= best - driver.tie(self.of.n_examples)] = best
+        return stumps
+
+    def _on_histograms(
+        self, features: NDArray[np.int64], answers: Sequence[m.SearchAnswer]
+    ) -> Stumps:
+        """Best stumps on the histograms of the shards, added in their order."""
+        sums = reduce(np.add, [answer.sums.astype(np.float64) for answer in answers])  # keeps -0.0
+        last = np.maximum.reduce([answer.last for answer in answers])
+        of_sample = self.scale(), self.size, self.of.two_sided
+        return self.of.driver.on_histograms(features, sums, last, *of_sample)
+
+    def _search_drawn(self, features: NDArray[np.int64], drawn: _Drawn) -> Stumps:
+        """Rows or histograms of a sample, whatever is smaller."""
+        known = self._known(features, drawn)
+        compact = self._as_rows(features, drawn, known)
+        if known is not None and not compact.all():
+            known = known[compact]
+        by_rows, by_sums = features[compact], features[~compact]
+        after = (
+            (drawn.bins_of if known is not None else -1),
+            (drawn.weights_of if drawn.joined else -1),
+        )
+        requests = [
+            m.SearchRequest(self.part(k), by_rows, by_sums, *after, False)
+            for k in range(self.exchange.n_shards)
+        ]
+        answers: list[m.SearchAnswer] = self.exchange.ask(requests)
+        parts = []
+        if by_rows.size:
+            parts.append(self._on_rows(by_rows, drawn, known, answers))
+        if by_sums.size:
+            parts.append(self._on_histograms(by_sums, answers))
+        if len(parts) == 1:
+            return parts[0]
+        order = np.argsort(np.argsort(~compact, kind="stable"))
+        return _joined(parts)[order]
+
+    def _known(self, features: NDArray[np.int64], drawn: _Drawn) -> NDArray[np.int64] | None:
+        """Where the bins of these features are known on a smaller sample; None if not of all."""
+        if not drawn.joined or not 0 <= drawn.bins_of <= self.number:
+            return None
+        order = np.argsort(drawn.features, kind="stable")
+        places = np.searchsorted(drawn.features, features, sorter=order)
+        at = order[np.minimum(places, order.size - 1)]
+        return at if np.array_equal(drawn.features[at], features) else None
+
+    def _as_rows(
+        self,
+        features: NDArray[np.int64],
+        drawn: _Drawn,
+        known: NDArray[np.int64] | None,
+    ) -> NDArray[np.bool_]:
+        """The features whose rows take fewer bytes than their histograms, in all shards."""
+        n = drawn.n_rows(self.number)
+        n_new = n - (drawn.n_rows(drawn.bins_of) if known is not None else 0)
+        n_weights = n - (drawn.n_rows(drawn.weights_of) if drawn.joined else 0)
+        of_sums = self.of.driver.n_bins[features] * (4 * self.of.n_labels * self.exchange.n_shards)
+        compact = n_new < of_sums
+        saved = int(np.maximum(of_sums - n_new, 0).sum())
+        if saved <= max(n_weights, 0) * 4 * self.of.n_labels:
+            compact[:] = False
+        return compact
+
+    def _on_rows(
+        self,
+        features: NDArray[np.int64],
+        drawn: _Drawn,
+        known: NDArray[np.int64] | None,
+        answers: Sequence[m.SearchAnswer],
+    ) -> Stumps:
+        """Best stumps on the rows of the shards, one shard after another."""
+        bins, weights = [], []
+        for k, answer in enumerate(answers):
+            of_shard, weights_of_shard = answer.bins, answer.weights
+            if known is not None:
+                of_shard = np.concatenate([drawn.bins[k][known], of_shard], axis=1)
+            if drawn.joined:
+                weights_of_shard = np.concatenate([drawn.weights[k], weights_of_shard])
+            bins.append(of_shard)
+            weights.append(weights_of_shard)
+        if drawn.joined:
+            drawn.features, drawn.bins_of, drawn.bins = features, self.number, bins
+            drawn.weights_of, drawn.weights = max(self.number, drawn.weights_of), weights
+        of_sample = [rows[: part.shape[1]] for rows, part in zip(weights, bins, strict=True)]
+        joined = np.concatenate(bins, axis=1), np.concatenate(of_sample)
+        return self.of.driver.on_rows(features, *joined, self.scale(), self.of.two_sided)
+
+    def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
+        """Edges of given stumps: float64 (Q,). One exchange."""
+        cuts = self.of.numbers(stumps.feature), stumps.threshold, stumps.votes, stumps.below
+        requests = [m.Edges(self.part(k), *cuts) for k in range(self.exchange.n_shards)]
+        answers: list[m.Totals] = self.exchange.ask(requests)
+        return np.asarray(np.add.reduce([answer.totals for answer in answers]) * self.scale())
+
+
+class ShardTarget:
+    """A target of a run over shards: implements `TargetRows`."""
+
+    def __init__(
+        self,
+        node: ShardNode,
+        driver: DriverSearch,
+        two_sided: bool,
+        members: NDArray[np.int64] | None,
+    ) -> None:
+        self.node, self.driver, self.two_sided = node, driver, two_sided
+        self.n_examples, self.n_labels = node.n_examples, node.n_labels
+        self.n_features = int(driver.n_bins.size if members is None else members.size)
+        self._members = members
+
+    @property
+    def mass(self) -> float:
+        """Sum of the weights."""
+        return self.node.mass
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Sum of the signed weights of each label: float64 (K,)."""
+        return self.node.sums
+
+    def numbers(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Their numbers in the banks."""
+        return features if self._members is None else self._members[features]
+
+    def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """As of `TargetRows`. One exchange."""
+        number = feature if self._members is None else int(self._members[feature])
+        request = m.Finish(self.node.target, number, threshold)
+        answers: list[m.Finished] = self.node.exchange.ask(request)
+        self.node.know([one.target_mass for one in answers], [one.sums for one in answers])
+        totals = np.array([one.totals for one in answers])
+        self.node.exchange.finished(request, totals, answers)
+        return np.asarray(np.add.reduce(totals) / self.mass)
+
+    def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As of `TargetRows`. One exchange."""
+        request = m.BinTotals(self.node.target, self.numbers(features))
+        answers: list[m.Totals] = self.node.exchange.ask(request)
+        return np.asarray(np.add.reduce([answer.totals for answer in answers]))
+
+    def release(self) -> None:
+        """Samples drawn so far are no longer needed."""
+        self.node.exchange.change(m.Release())
+
+    def n_heaviest(self, mass: float) -> int:
+        """SettingError: no shard knows the weights of the others."""
+        raise SettingError(
+            f"over shards, the number of examples with a mass must not be asked for, got {mass}; "
+            "use a strategy without Step.n_heaviest, or train in one process"
+        )
+
+    def sample(self, size: int, scheme: str, rng: np.random.Generator) -> ShardSample:
+        """A draw of `size` examples; all with exact weights if `size` is n."""
+        return self.nested_samples([size], scheme, rng)[0]
+
+    def nested_samples(
+        self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
+    ) -> list[ShardSample]:
+        """Samples of ascending sizes. No exchange, but one for logistic weights."""
+        nested_scheme(scheme)
+        if scheme in UNPROMISED and scheme not in LOGISTIC_SCHEMES:
+            raise SettingError(
+                "over shards, scheme must be filter or one that promises unbiased edges, got "
+                f"{scheme!r}, which {UNPROMISED[scheme].why}; use iid, stratified or distinct"
+            )
+        node, driver = self.node, self.driver
+        small = [size for size in sizes if size < self.n_examples]
+        exact = [ShardSample(self, size) for size in sizes[len(small) :]]
+        if not small:
+            return exact
+        shares, odds, scale = node.shares, 0.0, None
+        if scheme in LOGISTIC_SCHEMES:
+            odds = driver.whole.odds
+            answers = node.exchange.ask(m.Logistic(node.target, odds))
+            masses = np.array([answer.totals[0] for answer in answers])
+            shares, scale = masses / masses.sum(), 1.0 / math.fsum(masses)
+        sent = allocate(small, shares, node.counts, scheme, rng)
+        seed = int(rng.integers(1 << 63))
+        driver.n_draws += 1
+        draws = [
+            m.Draw(
+                driver.n_draws,
+                node.target,
+                scheme,
+                seed,
+                tuple(sent.sizes[:, k].tolist()),
+                tuple(sent.units[:, k].tolist()),
+                odds,
+            )
+            for k in range(node.exchange.n_shards)
+        ]
+        drawn = _Drawn(draws, self.n_labels, scale)
+        return [ShardSample(self, size, drawn, k) for k, size in enumerate(small)] + exact
+
+
+def _joined(parts: Sequence[Stumps]) -> Stumps:
+    """The stumps of several searches of one kind."""
+    columns = ([getattr(part, name) for part in parts] for name in Stumps.__slots__)
+    joined: list[Any] = [
+        None if column[0] is None else np.concatenate(column) for column in columns
+    ]
+    return Stumps(*joined)
