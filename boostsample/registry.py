@@ -65,7 +65,7 @@ FAMILIES = {
 
 #: The learners of this distribution.
 LEARNERS = {
-    "stump": "boostsample.learners.stump:Stump",
+    "stump": "boostsample.learners.stump:StumpLearner",
     "product": "boostsample.learners.product:Product",
     "tree": "boostsample.learners.tree:Tree",
 }

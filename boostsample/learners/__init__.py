@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boostsample.learner import Found, Learner, Targets, alpha_of
 from boostsample.learners.product import Product
-from boostsample.learners.stump import Stump
+from boostsample.learners.stump import StumpLearner as Stump
 from boostsample.learners.tree import Tree
 from boostsample.records import Term
 from boostsample.registry import make_learner

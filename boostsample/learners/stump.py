@@ -5,7 +5,7 @@ from __future__ import annotations
 from boostsample.learner import Learner, Targets
 
 
-class Stump(Learner):
+class StumpLearner(Learner):
     """One decision stump a round ([BK10] eq. 9)."""
 
     name = "stump"

@@ -129,12 +129,12 @@ class Booster:
         labels = check_labels(Y, columns.size)
         self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         user = check_example_weight(example_weight, columns.size)
-        kept = user > 0
-        columns, labels, user = columns[kept], labels[kept], user[kept]
+        weighted = user > 0
+        columns, labels, user = columns[weighted], labels[weighted], user[weighted]
         initial = InitialWeights(weight_init, None if example_weight is None else user)
         label_weights, log_loss, continued = initial.of(labels), 0.0, ""
         if scores is not None:
-            of_model = check_scores(scores, (kept.size, labels.shape[1]))[kept]
+            of_model = check_scores(scores, (weighted.size, labels.shape[1]))[weighted]
             continued = f"sha256:{sha256_of_arrays(of_model)}"
             label_weights, log_loss = continued_weights(label_weights, labels, of_model)
         threads = Threads(n_threads(n_jobs))

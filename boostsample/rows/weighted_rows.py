@@ -17,7 +17,7 @@ from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.edges import edge_kernels
 from boostsample.kernels.weight_update import weight_kernels
-from boostsample.rows.proportional_draws import NestedScheme, Scheme
+from boostsample.rows.sampling_schemes import NestedScheme, Scheme
 from boostsample.threads.threads import Threads
 
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.

@@ -19,11 +19,17 @@ from boostsample.kernels.array_layout import (
 )
 from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search_room import NO_ROWS
+from boostsample.labels import check_labels
 from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.proportional_draws import DrawnSample, NestedSample, NestedScheme
 from boostsample.rows.protocol import Factors, Leaf, Stretch
-from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, nested_scheme
+from boostsample.rows.sampling_schemes import (
+    LOGISTIC_SCHEMES,
+    DrawnSample,
+    NestedSample,
+    NestedScheme,
+    nested_scheme,
+)
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.shards import messages as m
@@ -89,12 +95,7 @@ class ShardServer:
         if self._data is None:
             data = self._source.load()
             n = data.bank.n_examples
-            Y = np.asarray(data.Y)
-            if Y.ndim != 2 or Y.shape[0] != n or not np.all(np.abs(Y) == 1):
-                raise DataError(
-                    f"labels of a shard must be +1 or -1 of shape ({n}, K), got {Y.dtype} of shape "
-                    f"{Y.shape}"
-                )
+            Y = check_labels(data.Y, n)
             weight = np.ones(n) if data.example_weight is None else data.example_weight
             weight = np.asarray(weight, np.float64)
             if weight.shape != (n,) or not np.all(np.isfinite(weight) & (weight >= 0)):
@@ -102,18 +103,18 @@ class ShardServer:
                     f"example weights of a shard must be {n} finite numbers of 0 or more, got "
                     f"shape {weight.shape}"
                 )
-            kept = np.flatnonzero(weight > 0)
+            weighted = np.flatnonzero(weight > 0)
             self._n_bins = histogram_bins(np.array(data.bank.n_bins))
-            self._data = data._replace(Y=Y[kept].astype(np.int8)), kept, weight[kept]
+            self._data = data._replace(Y=Y[weighted]), weighted, weight[weighted]
             self._checksum = sha256_of_json([data.bank.digest(), sha256_of_arrays(Y, weight)])
         data_rows: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
         return data_rows
 
     def _load(self, request: m.Load) -> m.Loaded:
-        data, kept, weight = self._rows_of_source()
+        data, weighted, weight = self._rows_of_source()
         bank = data.bank
-        least, most = (weight.min(), weight.max()) if kept.size else (math.inf, 0.0)
-        of_rows = bank.n_examples, int(kept.size), int(data.Y.shape[1])
+        least, most = (weight.min(), weight.max()) if weighted.size else (math.inf, 0.0)
+        of_rows = bank.n_examples, int(weighted.size), int(data.Y.shape[1])
         families = tuple(bank.families)
         of_weights = float(least), float(most)
         return m.Loaded(*of_rows, *of_weights, families, np.array(bank.n_bins), self._checksum)
@@ -128,13 +129,13 @@ class ShardServer:
 
     def _build(self, request: m.Build) -> m.Sums:
         self._request = request
-        data, kept, _ = self._rows_of_source()
+        data, weighted, _ = self._rows_of_source()
         if request.checksum != self._checksum:
             raise DataError(
                 f"shard {request.number} was loaded again with other rows, labels or weights; a "
                 "source must load the same each time: keep its data as they are until the end"
             )
-        self._bank = data.bank.reader(kept)
+        self._bank = data.bank.reader(weighted)
         self._threads = Threads(n_threads(request.n_jobs))
         self._set_weights()
         self._rows.compile(request.one_search)
@@ -146,19 +147,19 @@ class ShardServer:
 
     def _set_weights(self) -> None:
         """The weights before the first round."""
-        data, kept, _ = self._rows_of_source()
+        data, weighted, _ = self._rows_of_source()
         request = self._request
         initial = self._initial(request.measure, request.total)
         self._weights = _ShardWeights(
-            data.Y, initial.of(data.Y), kept, self._threads, initial, request.least
+            data.Y, initial.of(data.Y), weighted, self._threads, initial, request.least
         )
         self._rows = LocalRows(self._bank, self._weights)
         self._samples: dict[int, list[Rows]] = {}
         self._begin(m.Begin())
 
     def _digest(self, request: m.Digest) -> dict[str, str]:
-        data, kept, weight = self._rows_of_source()
-        arrays = {"labels": data.Y, "rows": kept, "weights": weight}
+        data, weighted, weight = self._rows_of_source()
+        arrays = {"labels": data.Y, "rows": weighted, "weights": weight}
         return {
             **{name: sha256_of_arrays(array) for name, array in arrays.items()},
             **self._bank.digest(),

@@ -122,7 +122,7 @@ def test_other_settings_and_data_are_refused(path: Path) -> None:
     before = path.read_bytes()
     others: dict[str, dict[str, Any]] = {
         "other random stream": {"random_state": 4},
-        "learner boostsample.learners.stump.Stump, now": {"learner": "tree"},
+        "learner boostsample.learners.stump.StumpLearner, now": {"learner": "tree"},
         "budget 700, now 70": {"budget": "1N"},
         "other weights of the training examples": {"sample_weight": np.arange(1.0, 71.0)},
         "other labels of the training examples": {"y": y[::-1]},

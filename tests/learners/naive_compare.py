@@ -1,31 +1,27 @@
-"""Trains the engine with the strategy `full` and the naive twin, and compares round by round.
+"""Compares the engine with the strategy `full` and the naive twin, round by round.
 
-    python -m tests.learners.naive_compare digits tree:9 200
-    python -m tests.learners.naive_compare letter product:10 50 --data-dir FOLDER
-
-Data, bank and initial weights are those of `naive_run`. Stumps of the engine whose edge is within
-1e-6 of the largest one are followed, and the order of splits whose gains are that near. Prints
-every difference, how far numbers are apart, and how often the twin followed a stump that was not
-its own; exits with 1 if there are differences.
+Stumps of the engine whose edge is within 1e-6 of the largest one are followed, and the order of
+splits whose gains are that near.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
 
+from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.labels import encode
 from boostsample.learner import Found, LeafLimits, Targets
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
+from boostsample.registry import families_by_name
 from boostsample.rows.weights import initial_weights
 from tests.learners.naive_learners import NaiveBooster, NaiveRound
-from tests.learners.naive_run import arguments, bank_for, say, split_of
 
 #: Largest difference: of edges, relative; of gamma and alpha; of log10 of the loss.
 EDGE, ALPHA, LOSS = 1e-6, 1e-6, 1e-4
@@ -177,6 +173,21 @@ def named(learner: str, **limits: Any) -> str:
     return ":".join([name, *(f"{key}={value}" for key, value in {**sizes, **limits}.items())])
 
 
+def split_of(data: Dataset) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Train and test rows: of the digits 1257 and 540."""
+    if data.name != "digits":
+        return data.split(0, 0)
+    train, test = train_test_split(np.arange(data.n_examples), test_size=540, random_state=0)
+    return train, test
+
+
+def bank_for(data: Dataset, train: NDArray[np.int64]) -> FeatureBank:
+    """The bank of the raw pixels or columns."""
+    name = "identity" if data.is_image else "columns"
+    families = families_by_name([name], data.X.shape[1:], column_names=data.columns)
+    return FeatureBank.build(families, data.X, train)
+
+
 def comparison_on(
     data: Dataset, learner: str, learning_rate: float = 1.0, smoothing: float = 0.0
 ) -> Comparison:
@@ -187,29 +198,3 @@ def comparison_on(
     engine = Booster(bank, train, Y[train], "full", named(learner), 10**6, **step)
     weights = initial_weights(Y[train], "balanced")
     return Comparison(engine, learner, bank, train, test, Y, weights)
-
-
-def main() -> None:
-    """Run the command."""
-    data, given = arguments(__doc__)
-    compared = comparison_on(data, given.learner)
-    told = 0
-    while compared.engine.round < given.rounds and not compared.engine.stopped:
-        compared.next_round()
-        for line in compared.differences[told : told + 20]:
-            say(line)
-        told = len(compared.differences)
-        if told > 100:
-            break
-    engine = compared.engine
-    say(
-        f"{given.data} {given.learner}: {engine.round} rounds, {told} differences, "
-        f"{compared.errors[-1][0]} test errors, log10 loss {compared.twin.log10_loss:.4f}"
-    )
-    say("apart by at most: " + ", ".join(f"{k} {v:.2g}" for k, v in compared.apart.items()))
-    say(", ".join(f"{name}: {n}" for name, n in compared.counts.items()))
-    sys.exit(told > 0)
-
-
-if __name__ == "__main__":
-    main()

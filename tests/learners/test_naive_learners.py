@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.learner import EDGE_GAP
 from tests.learners.naive_learners import NaiveBooster, NaiveRound, best_stump
-from tests.learners.naive_run import run
 from tests.naive import search
 
 #: XOR of two features at (0, 0), (0, 1), (1, 0), (1, 1), with bins 1 and 2.
@@ -231,11 +229,3 @@ def test_edges_weights_and_outputs_of_some_rounds(learner: str, size: int) -> No
             assert len(in_model) <= size - 1
     assert loss == pytest.approx(np.exp(-Y * booster.scores).mean())
     assert booster.log10_loss == pytest.approx(math.log10(loss))
-
-
-def test_the_command_prints_errors_at_marks(capsys: pytest.CaptureFixture[str]) -> None:
-    run(load_dataset("digits"), "tree", 4, 3)
-    title, columns, *marks, counts = capsys.readouterr().out.splitlines()
-    assert title == "digits: 1257 + 540 examples, 64 features"
-    assert [line.split()[0] for line in (columns, *marks)] == ["round", "1", "2", "3"]
-    assert "searches: " in counts

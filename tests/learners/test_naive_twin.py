@@ -1,4 +1,4 @@
-"""The engine with the strategy `full` is the naive twin; `naive_compare` does longer runs."""
+"""The engine with the strategy `full` is the naive twin."""
 
 from __future__ import annotations
 

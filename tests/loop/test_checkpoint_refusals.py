@@ -67,7 +67,7 @@ OTHER: dict[str, dict[str, Any]] = {
         "budget": 800,
     },
     "n_leaves of the learner 4, now 5": {"learner": "tree:n_leaves=5"},
-    "learner boostsample.learners.tree.Tree, now boostsample.learners.stump.Stump": {
+    "learner boostsample.learners.tree.Tree, now boostsample.learners.stump.StumpLearner": {
         "learner": "stump"
     },
     "weight_init balanced, now uniform": {"weight_init": "uniform"},

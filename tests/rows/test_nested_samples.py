@@ -7,8 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
-from boostsample.rows.proportional_draws import DrawnSample
-from boostsample.rows.sampling_schemes import nested_scheme
+from boostsample.rows.sampling_schemes import DrawnSample, nested_scheme
 from tests import naive
 from tests.rows.test_sampling_schemes import COMPILED, FEWER, NAMES, Z, slow_without_jit
 

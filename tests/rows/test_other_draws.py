@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.rows.other_draws import largest
-from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED, nested_scheme
+from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED, largest, nested_scheme
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step

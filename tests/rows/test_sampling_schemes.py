@@ -23,10 +23,10 @@ from boostsample.errors import SettingError
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.ledger import Ledger
 from boostsample.rows import sampling_schemes
-from boostsample.rows.proportional_draws import DrawnSample
 from boostsample.rows.sampling_schemes import (
     SCHEMES,
     UNPROMISED,
+    DrawnSample,
     known_scheme,
     register_scheme,
     unbiased_scheme,

@@ -52,14 +52,14 @@ def training_set(name: str, folder: Path | None) -> tuple[Any, Any]:
 
 @slow_without_jit
 @pytest.mark.parametrize("name", ["digits", "pendigits", "letter"])
-def test_real_data_for_200_rounds(name: str, request: pytest.FixtureRequest) -> None:
+def test_real_data_for_100_rounds(name: str, request: pytest.FixtureRequest) -> None:
     folder = None if name == "digits" else request.getfixturevalue("data_dir")
-    compare(*training_set(name, folder), 3, 200, "stump", "balanced")
+    compare(*training_set(name, folder), 3, 100, "stump", "balanced")
 
 
 @slow_without_jit
-def test_mnist_for_50_rounds(data_dir: Path) -> None:
-    compare(*training_set("mnist", data_dir), 2, 50, "stump", "balanced")
+def test_mnist_for_15_rounds(data_dir: Path) -> None:
+    compare(*training_set("mnist", data_dir), 2, 15, "stump", "balanced")
 
 
 @pytest.mark.parametrize("n_shards", [1, 2, 3])

@@ -70,7 +70,7 @@ def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list", "family", "hog-opponent"]) == 0
     assert "family = none, must be given" in capsys.readouterr().out
     assert main(["list", "learner", "stump"]) == 0
-    assert "stump: boostsample.learners.stump.Stump\n" in capsys.readouterr().out
+    assert "stump: boostsample.learners.stump.StumpLearner\n" in capsys.readouterr().out
 
 
 def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
