@@ -23,8 +23,8 @@ def edges(drawing: str) -> set[tuple[str, str]]:
     """The calls of a drawing."""
     pairs = set()
     for line in drawing.splitlines():
-        here, _, calls = line[3:].partition("->")
-        pairs |= {(here.strip(), there.strip()) for there in calls.split(",") if there.strip()}
+        caller, _, calls = line[3:].partition("->")
+        pairs |= {(caller.strip(), callee.strip()) for callee in calls.split(",") if callee.strip()}
     return pairs
 
 

@@ -158,9 +158,9 @@ def levels_of(edges: Edges) -> dict[str, int]:
     Raises graphlib.CycleError where a room is entered again by a room that it has called.
     """
     callers: dict[str, set[str]] = {}
-    for here, there in edges:
-        callers.setdefault(here, set())
-        callers.setdefault(there, set()).add(here)
+    for caller, callee in edges:
+        callers.setdefault(caller, set())
+        callers.setdefault(callee, set()).add(caller)
     level: dict[str, int] = {}
     for room in graphlib.TopologicalSorter(callers).static_order():
         level[room] = 1 + max((level[caller] for caller in callers[room]), default=-1)

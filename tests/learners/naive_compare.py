@@ -99,9 +99,9 @@ class Comparison:
         """Train a round of both."""
         self._seen = []
         done = self.engine.next_round()
-        stumps = [(found.feature, found.threshold) for found, _ in self._seen]
+        stumps = [(stump.feature, stump.threshold) for stump, _ in self._seen]
         nodes = [self._node(targets) for _, targets in self._seen]
-        in_model = [found.search for found, _ in self._seen if found.row.get("term", 0) >= 0]
+        in_model = [stump.search for stump, _ in self._seen if stump.row.get("term", 0) >= 0]
         twin = self.twin.next_round(stumps, [parent for parent, _ in nodes], in_model)
         self._compare_searches(twin)
         self._compare_rounds(done, twin)
@@ -115,7 +115,7 @@ class Comparison:
 
     def _compare_searches(self, twin: NaiveRound) -> None:
         self._same("searches", len(self._seen), len(twin.searches))
-        for number, ((found, targets), naive) in enumerate(
+        for number, ((stump, targets), naive) in enumerate(
             zip(self._seen, twin.searches, strict=False)
         ):
             where = f"search {number}"
@@ -126,13 +126,13 @@ class Comparison:
             self._same(f"{where}: examples", targets.n_examples, naive.n_examples)
             self._same(
                 f"{where}: stump (lead {naive.lead:.2g})",
-                (found.feature, found.threshold),
+                (stump.feature, stump.threshold),
                 (naive.feature, naive.threshold),
             )
             if naive.least_sum > EDGE:
-                self._same(f"{where}: votes", found.votes.tolist(), naive.votes.tolist())
-            self._near("edge", found.edge, naive.edge, EDGE * naive.edge + 1e-9, where)
-            self._same(f"{where}: in the model", found.row.get("term", 0) >= 0, naive.in_model)
+                self._same(f"{where}: votes", stump.votes.tolist(), naive.votes.tolist())
+            self._near("edge", stump.edge, naive.edge, EDGE * naive.edge + 1e-9, where)
+            self._same(f"{where}: in the model", stump.row.get("term", 0) >= 0, naive.in_model)
 
     def _compare_rounds(self, done: Round, twin: NaiveRound) -> None:
         arrays = TermArrays(done.terms, self._scores.shape[2])
@@ -145,25 +145,27 @@ class Comparison:
         loss = float(done.rows[-1]["log10_loss"])
         self._near("log10 loss", loss, self.twin.log10_loss, LOSS, "")
         self._same("ended", bool(self.engine.stopped), self.twin.ended)
-        mine, its = self._scores
-        mine += done.terms[0].alpha * arrays.outputs(self._sides(done, self._test_bins))
-        its += twin.alpha * twin.outputs(self._test_bins)
-        mistakes = [int((scores.argmax(axis=1) != self._y).sum()) for scores in (mine, its)]
+        of_engine, of_twin = self._scores
+        of_engine += done.terms[0].alpha * arrays.outputs(self._sides(done, self._test_bins))
+        of_twin += twin.alpha * twin.outputs(self._test_bins)
+        mistakes = [
+            int((scores.argmax(axis=1) != self._y).sum()) for scores in (of_engine, of_twin)
+        ]
         self._same("test errors", *mistakes)
         self.errors.append((mistakes[0], mistakes[1]))
 
     def _sides(self, done: Round, bins: NDArray[np.uint8]) -> NDArray[np.bool_]:
         return np.array([bins[term.feature] >= term.threshold for term in done.terms])
 
-    def _same(self, what: str, one: Any, other: Any) -> None:
-        if one != other:
-            self.differences.append(f"round {self.engine.round}, {what}: {one}, twin {other}")
+    def _same(self, name: str, value: Any, other: Any) -> None:
+        if value != other:
+            self.differences.append(f"round {self.engine.round}, {name}: {value}, twin {other}")
 
-    def _near(self, name: str, one: float, other: float, most: float, where: str) -> None:
-        apart = abs(one - other)
+    def _near(self, name: str, value: float, other: float, most: float, where: str) -> None:
+        apart = abs(value - other)
         self.apart[name] = max(self.apart[name], apart)
         if not apart <= most:
-            self._same(f"{where} {name}", one, f"{other}, apart by {apart:.2g}")
+            self._same(f"{where} {name}", value, f"{other}, apart by {apart:.2g}")
 
 
 def named(learner: str, **limits: Any) -> str:

@@ -248,12 +248,12 @@ class NaiveBooster:
             t = len(searches) % self.size
             others = [term for place, term in enumerate(terms) if place != t]
             targets = s * product_of(others, self.bins, s.shape[1])
-            found = self._search(targets, everything, searches)
-            edge = found.edge * float(np.abs(s).sum())
-            found.gain = edge - gamma
-            if len(searches) > 1 and not found.gain > LEAST_GAIN:
+            search = self._search(targets, everything, searches)
+            edge = search.edge * float(np.abs(s).sum())
+            search.gain = edge - gamma
+            if len(searches) > 1 and not search.gain > LEAST_GAIN:
                 break
-            terms[t : t + 1] = [found]  # replaces the term, or is added at the end
+            terms[t : t + 1] = [search]  # replaces the term, or is added at the end
             gamma = edge
             if self.learner == "stump":
                 break
@@ -306,14 +306,14 @@ class NaiveBooster:
         side: int = 0,
     ) -> None:
         leaf.search = len(searches)
-        found = self._search(s[leaf.rows], leaf.rows, searches)
-        found.parent, found.side = parent, side
-        if not found.admissible:
+        search = self._search(s[leaf.rows], leaf.rows, searches)
+        search.parent, search.side = parent, side
+        if not search.admissible:
             return
-        high = found.phi(self.bins[:, leaf.rows]) > 0
+        high = search.phi(self.bins[:, leaf.rows]) > 0
         on_leaf = s[leaf.rows]
         parts = constant_edge(on_leaf[~high]) + constant_edge(on_leaf[high])
-        found.gain = parts - constant_edge(on_leaf)
+        search.gain = parts - constant_edge(on_leaf)
 
     def _may_divide(self, leaf: Node, s: Floats) -> bool:
         """Whether a leaf is searched: it can have two leaves within the limits, and is not pure."""
@@ -338,9 +338,9 @@ class NaiveBooster:
         bins = self.bins[:, rows]
         chosen = self._follow[len(searches)] if len(searches) < len(self._follow) else None
         two_sided = self.learner == "tree"
-        found = best_stump(bins, self.n_bins, targets, two_sided, chosen, self.limits)
-        searches.append(found)
-        return found
+        search = best_stump(bins, self.n_bins, targets, two_sided, chosen, self.limits)
+        searches.append(search)
+        return search
 
 
 def best_stump(
@@ -368,9 +368,9 @@ def best_stump(
     if edges.max() < 0.0:
         sums = targets.sum(axis=0)
         least, votes = least_sum(sums, targets), signs(sums, targets)
-        found = NaiveSearch(*(chosen or (0, 1)), votes, least, 0.0, len(targets), admissible=False)
-        found.edge = constant_edge(targets) / weight
-        return found
+        search = NaiveSearch(*(chosen or (0, 1)), votes, least, 0.0, len(targets), admissible=False)
+        search.edge = constant_edge(targets) / weight
+        return search
     tied = edges >= edges.max() * (1 - TIE) - ZERO * weight  # edges of 0 are tied
     candidates = [(int(j), int(b) + 1) for j, b in np.argwhere(tied)]
     divides = {(j, b): bins[j].min() < b <= bins[j].max() for j, b in candidates}
@@ -381,19 +381,19 @@ def best_stump(
     phi = phi_of(bins[feature], threshold)
     sums = phi @ targets
     votes, least = signs(sums, targets), least_sum(sums, targets)
-    found = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
-    found.followed = (feature, threshold) != candidates[0]
-    found.divides = len(set(phi.tolist())) == 2
+    search = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
+    search.followed = (feature, threshold) != candidates[0]
+    search.divides = len(set(phi.tolist())) == 2
     if weight > 0:
-        found.edge = float(edges[feature, threshold - 1]) / weight
-        found.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
+        search.edge = float(edges[feature, threshold - 1]) / weight
+        search.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
     for j, b in candidates:
         if (j, b) != (feature, threshold):
             kind = "apart"
             if abs(int(phi_of(bins[j], b) @ phi.astype(np.int64))) == len(phi):
                 kind = "threshold" if j == feature else "alike"
-            found.ties[kind] = found.ties.get(kind, 0) + 1
-    return found
+            search.ties[kind] = search.ties.get(kind, 0) + 1
+    return search
 
 
 def histograms(bins: Bins, n_bins: int, targets: Floats) -> Floats:
@@ -453,7 +453,7 @@ def is_worth_a_search(s: Floats) -> bool:
     return len(s) >= 2 and constant_edge(s) < PURE * float(np.abs(s).sum())
 
 
-def may_split(s: Floats, found: NaiveSearch) -> bool:
+def may_split(s: Floats, search: NaiveSearch) -> bool:
     """Whether a leaf may be split by the stump: it gains, or divides a leaf that is not pure."""
     left = float(np.abs(s).sum()) - constant_edge(s)
-    return found.gain > LEAST_GAIN or (found.divides and left > LEAST_GAIN)
+    return search.gain > LEAST_GAIN or (search.divides and left > LEAST_GAIN)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 import pytest
 
-from boostsample.banks.bank import FeatureBank
-from boostsample.errors import SettingError, StrategyError
-from boostsample.families import Columns
+from boostsample.errors import SettingError
 from boostsample.learner import EDGE_GAP
-from boostsample.learners import LEARNERS, Learner, Stump, Targets, alpha_of, make_learner
-from boostsample.loop.booster import Booster
+from boostsample.learners import LEARNERS, Stump, alpha_of, make_learner
 
 
 @pytest.mark.parametrize("edge", [0.0, 1e-300, 1e-12, 0.1, 0.93, 1 - 1e-9])
@@ -32,8 +28,8 @@ def test_alpha_is_capped() -> None:
 def test_learners_by_name() -> None:
     assert isinstance(make_learner("stump"), Stump)
     assert isinstance(make_learner(None), Stump)
-    mine = Stump()
-    assert make_learner(mine) is mine
+    stump = Stump()
+    assert make_learner(stump) is stump
     with pytest.raises(SettingError, match=r"unknown learner 'stomp'.*stump"):
         make_learner("stomp")
     with pytest.raises(SettingError, match="'stump' has no settings, got 'n'"):
@@ -42,43 +38,3 @@ def test_learners_by_name() -> None:
     with pytest.raises(SettingError, match="must be a name or an instance of Learner, got <class"):
         make_learner(kind)
     assert all(kind.name == name for name, kind in LEARNERS.items())
-
-
-class Returns(Learner):
-    """A learner that returns something wrong."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def learn(self, targets: Targets) -> list[Targets]:
-        found = targets.search()
-        halves = targets.split(found)
-        wrong: dict[str, Any] = {
-            "half": [halves[0]],
-            "twice": [targets, halves[1].times(found)],
-            "not a tree": [targets],
-        }
-        named = isinstance(self.value, str)
-        returned: list[Targets] = wrong[self.value] if named else self.value
-        return returned
-
-
-@pytest.mark.parametrize(
-    ("value", "given"),
-    [
-        ([], "must return a list of .* got an empty list in round"),
-        (None, "must return a list of .* got None in round"),
-        ([3], r"must return a list of .* got \[3\] in round"),
-        ("half", "must return leaves that hold each example once"),
-        ("twice", "must return leaves that hold each example once"),
-        ("not a tree", "must return the leaves of one tree"),
-    ],
-)
-def test_a_learner_that_returns_no_results_is_a_clear_line(value: Any, given: str) -> None:
-    X = np.arange(12.0, dtype=np.float32)[:, None]
-    Y = np.where(np.arange(12) % 3 > 0, 1, -1)[:, None]
-    bank = FeatureBank.build([Columns(range(1))], X)
-    booster = Booster(bank, None, Y, "uniform-naive", Returns(value), n_rounds=2)
-    with pytest.raises(StrategyError, match=given):
-        booster.next_round()
-    assert booster.round == 0

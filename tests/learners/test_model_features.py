@@ -21,8 +21,8 @@ N, F = 120, 9
 
 def booster(strategy: str = "full", learner: str = "stump", **settings: Any) -> Booster:
     bank = bank_of(table(N, F), groups=2)
-    given: dict[str, Any] = {"rng": 0, "n_rounds": 8, "max_model_features": 3, **settings}
-    return Booster(bank, None, noisy_labels(N, 3), strategy, learner, **given)
+    defaults: dict[str, Any] = {"rng": 0, "n_rounds": 8, "max_model_features": 3, **settings}
+    return Booster(bank, None, noisy_labels(N, 3), strategy, learner, **defaults)
 
 
 @pytest.mark.parametrize("learner", ["stump", "product:n_terms=3", "tree:n_leaves=5"])
@@ -44,14 +44,14 @@ def test_later_rounds_are_those_of_a_bank_of_the_chosen_features(learner: str) -
     assert later
     X, Y = table(N, F), noisy_labels(N, 3)
     families = bank_of(X, groups=2).families
-    model = Model(families, [term for one in first for term in one.terms], 3)
+    model = Model(families, [term for done in first for term in done.terms], 3)
     small = bank_of(np.ascontiguousarray(X[:, sorted(chosen)]))
     other = Booster(small, None, Y, "full", learner, n_rounds=12, scores=model.decision_function(X))
-    for one in later:
+    for done in later:
         same = other.next_round()
         names = [sorted(chosen)[term.feature] for term in same.terms]
-        assert [term.feature for term in one.terms] == names
-        assert one.edge == pytest.approx(same.edge, abs=1e-6)
+        assert [term.feature for term in done.terms] == names
+        assert done.edge == pytest.approx(same.edge, abs=1e-6)
 
 
 @pytest.mark.parametrize("strategy", ["ucb", "laminating", "mas-naive", "exp3p:arms=feature"])
@@ -66,7 +66,11 @@ def test_any_round_continues_to_identical_bits(strategy: str) -> None:
     for at in range(8):
         second, third = (booster(strategy, "tree:n_leaves=4", rng=n) for n in (5, 7))
         second.restore(states[at])
-        third.replay([one.terms for one in done[:at]], [one.edge for one in done[:at]], small[at])
+        third.replay(
+            [finished.terms for finished in done[:at]],
+            [finished.edge for finished in done[:at]],
+            small[at],
+        )
         for run in (second, third):
             rows_of(run, 8 - at)
             assert run.small_state()["weights"] == want["weights"]
@@ -77,8 +81,8 @@ def test_any_round_continues_to_identical_bits(strategy: str) -> None:
 
 def test_a_limit_beyond_all_features_changes_nothing() -> None:
     runs = [booster("laminating", max_model_features=most) for most in (None, F, 50)]
-    found = [[row["feature"] for row in rows_of(run, 8)] for run in runs]
-    assert found[0] == found[1] == found[2]
+    features = [[row["feature"] for row in rows_of(run, 8)] for run in runs]
+    assert features[0] == features[1] == features[2]
 
 
 def test_a_strategy_that_needs_more_features_is_refused_at_once() -> None:

@@ -126,18 +126,18 @@ def test_two_sides_have_votes_of_their_own() -> None:
     bins = np.array([[1, 2, 3]], np.uint8)
     targets = np.array([[0.3, 0.1], [0.1, -0.1], [0.0, -0.4]])
     # Of b = 1, 2, 3. Opposite votes: .4 + .4, (.3 - .1) + (.1 + .5), (.4 - 0) + (0 + .4).
-    one = best_stump(bins, np.array([4]), targets)
-    assert one.threshold == 2
-    assert one.edge == pytest.approx(0.8)
+    opposite = best_stump(bins, np.array([4]), targets)
+    assert opposite.threshold == 2
+    assert opposite.edge == pytest.approx(0.8)
     # Votes of their own: .4 + .4, (.3 + .1) + (.1 + .5), (.4 + 0) + (0 + .4).
     two = best_stump(bins, np.array([4]), targets, two_sided=True)
     assert two.threshold == 2
     assert two.edge == pytest.approx(1.0)
     targets = np.array([[0.5, 0.1], [0.2, -0.3], [0.3, 0.3]])
     # Opposite votes: 1 + .1, 0 + .1, (.7 - .3) + (.2 + .3); their own: 1 + .1, 1 + .1, 1 + .5.
-    one = best_stump(bins, np.array([4]), targets)
-    assert (one.threshold, one.divides) == (1, False)
-    assert one.edge == pytest.approx(1.1 / 1.7)
+    opposite = best_stump(bins, np.array([4]), targets)
+    assert (opposite.threshold, opposite.divides) == (1, False)
+    assert opposite.edge == pytest.approx(1.1 / 1.7)
     two = best_stump(bins, np.array([4]), targets, two_sided=True)
     assert (two.threshold, two.divides) == (3, True)
     assert two.edge == pytest.approx(1.5 / 1.7)
@@ -146,10 +146,10 @@ def test_two_sides_have_votes_of_their_own() -> None:
 def test_a_constant_column_is_the_constant_stump() -> None:
     bins = np.array([[1, 1, 1, 1]], np.uint8)
     targets = np.array([[0.4, -0.1], [-0.1, -0.1], [0.1, 0.1], [0.1, -0.1]])
-    found = best_stump(bins, np.array([2]), targets)
-    assert (found.feature, found.threshold, found.votes.tolist()) == (0, 1, [1, -1])
-    assert found.edge == pytest.approx(0.7 / 1.1)
-    assert found.lead == math.inf
+    stump = best_stump(bins, np.array([2]), targets)
+    assert (stump.feature, stump.threshold, stump.votes.tolist()) == (0, 1, [1, -1])
+    assert stump.edge == pytest.approx(0.7 / 1.1)
+    assert stump.lead == math.inf
 
 
 def test_missing_values_are_below_every_threshold() -> None:
@@ -165,18 +165,18 @@ def test_ties_go_to_the_first_feature_and_are_counted() -> None:
     """Features 0 and 1 cut alike, mirrored; feature 2 has another cut of the same edge."""
     bins = np.array([[1, 1, 3, 3], [2, 2, 1, 1], [1, 1, 1, 1]], np.uint8)
     targets = np.array([[0.3], [0.3], [0.2], [0.2]])
-    found = best_stump(bins, np.array([4, 3, 2]), targets)
-    assert (found.feature, found.threshold) == (0, 1)  # the constant
-    assert found.ties == {"alike": 2}
+    stump = best_stump(bins, np.array([4, 3, 2]), targets)
+    assert (stump.feature, stump.threshold) == (0, 1)  # the constant
+    assert stump.ties == {"alike": 2}
     targets = np.array([[0.3, 0.2], [0.3, 0.2], [-0.2, 0.1], [-0.2, 0.1]])
-    found = best_stump(bins, np.array([4, 3, 2]), targets)
-    assert (found.feature, found.threshold) == (0, 2)
-    assert found.ties == {"threshold": 1, "alike": 1}
-    assert found.lead == pytest.approx((1.2 - 0.8) / 1.6)
+    stump = best_stump(bins, np.array([4, 3, 2]), targets)
+    assert (stump.feature, stump.threshold) == (0, 2)
+    assert stump.ties == {"threshold": 1, "alike": 1}
+    assert stump.lead == pytest.approx((1.2 - 0.8) / 1.6)
     chosen = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(1, 2))
     assert (chosen.feature, chosen.threshold) == (1, 2)
     assert chosen.votes.tolist() == [1, 1]
-    assert found.votes.tolist() == [-1, -1]
+    assert stump.votes.tolist() == [-1, -1]
     refused = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(2, 1))
     assert (refused.feature, refused.threshold) == (0, 2)
 
@@ -184,9 +184,9 @@ def test_ties_go_to_the_first_feature_and_are_counted() -> None:
 def test_a_label_sum_of_0_votes_plus_whatever_its_rounding() -> None:
     assert -0.1 - 0.2 + 0.3 < 0
     targets = np.array([[-0.1], [-0.2], [0.3]])
-    found = best_stump(np.array([[1, 1, 1]], np.uint8), np.array([2]), targets)
-    assert found.votes.tolist() == [1]
-    assert found.least_sum == pytest.approx(0, abs=1e-15)
+    stump = best_stump(np.array([[1, 1, 1]], np.uint8), np.array([2]), targets)
+    assert stump.votes.tolist() == [1]
+    assert stump.least_sum == pytest.approx(0, abs=1e-15)
 
 
 def test_only_stumps_of_nearly_the_same_edge_are_followed() -> None:
@@ -201,10 +201,10 @@ def test_the_search_is_the_plain_loop(seed: int) -> None:
     bins, n_bins, targets = random_problem(seed)
     plain = [search(bins[j].tolist(), targets, int(n_bins[j])) for j in range(3)]
     best = max(range(3), key=lambda j: plain[j][2])
-    found = best_stump(bins, n_bins, targets)
-    assert (found.feature, found.threshold) == (best, plain[best][0])
-    assert found.votes.tolist() == plain[best][1]
-    assert found.edge == pytest.approx(plain[best][2] / np.abs(targets).sum())
+    stump = best_stump(bins, n_bins, targets)
+    assert (stump.feature, stump.threshold) == (best, plain[best][0])
+    assert stump.votes.tolist() == plain[best][1]
+    assert stump.edge == pytest.approx(plain[best][2] / np.abs(targets).sum())
 
 
 @pytest.mark.parametrize(("learner", "size"), [("stump", 1), ("product", 3), ("tree", 5)])

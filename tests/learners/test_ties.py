@@ -62,10 +62,15 @@ def test_nodes_whose_halves_gain_are_split(n_columns: int, weighted: bool) -> No
     Y = np.concatenate([y, np.ones(len(y), np.int8)])[:, None]
     of_corner = 1 + np.arange(len(X)) // 3 * (0.1 if weighted else 0.0)
     tree = Tree(2 ** (n_columns + 1))
-    given: dict[str, Any] = {"learner": tree, "n_rounds": 1, "rng": 0, "example_weight": of_corner}
+    settings: dict[str, Any] = {
+        "learner": tree,
+        "n_rounds": 1,
+        "rng": 0,
+        "example_weight": of_corner,
+    }
     if weighted:
         of_corner[: len(y)] = 0.1
-    booster = Booster(bank_of(X), None, Y, Full(), **given)
+    booster = Booster(bank_of(X), None, Y, Full(), **settings)
     assert "edge 1" in booster.next_round().rows[-1]["stopped"]
 
 

@@ -38,7 +38,7 @@ def problem(n_labels: int) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArr
 
 def ways(terms: list[Term], X: NDArray[np.float32]) -> list[list[tuple[int, bool]]]:
     """The terms, with the side of each, on the way of each row to its leaf."""
-    found = []
+    paths = []
     for row in X:
         way, at = [], 0
         while at >= 0:
@@ -46,8 +46,8 @@ def ways(terms: list[Term], X: NDArray[np.float32]) -> list[list[tuple[int, bool
             way.append((at, above))
             side = 1 if above else -1
             at = next((k for k, t in enumerate(terms) if (t.parent, t.side) == (at, side)), -1)
-        found.append(way)
-    return found
+        paths.append(way)
+    return paths
 
 
 def is_constant(terms: list[Term]) -> bool:
@@ -84,8 +84,8 @@ def train(strategy: str, tree: Any, n_labels: int = 3, **settings: Any) -> Boost
     """A booster whose searches are on samples, unless the strategy allows none."""
     X, Y, weight = problem(n_labels)
     budget = None if strategy in ("full", "quickboost") else "2N"
-    given = {"learner": tree, "rng": 0, "example_weight": weight, "budget": budget, **settings}
-    return Booster(bank_of(X, groups=2), None, Y, strategy, **given)
+    defaults = {"learner": tree, "rng": 0, "example_weight": weight, "budget": budget, **settings}
+    return Booster(bank_of(X, groups=2), None, Y, strategy, **defaults)
 
 
 @pytest.mark.parametrize("strategy", SOME)
@@ -146,9 +146,9 @@ def test_a_root_without_a_cut_is_a_constant(strategy: str, limits: dict[str, Any
     Y = np.where(np.arange(10)[:, None] < (8, 7), -1, 1)
     booster = Booster(bank_of(X), None, Y, strategy, Tree(4, **limits), rng=0, n_rounds=99)
     rounds = [booster.next_round() for _ in range(3)]
-    for one in rounds:
-        assert is_constant(one.terms)
-        assert (len(one.rows), one.rows[0]["edge"]) == (1, pytest.approx(one.edge))
+    for done in rounds:
+        assert is_constant(done.terms)
+        assert (len(done.rows), done.rows[0]["edge"]) == (1, pytest.approx(done.edge))
     assert rounds[0].edge == pytest.approx((0.6 + 0.4) / 2)
     assert rounds[0].terms[0].votes.tolist() == [-1, -1]
     while not booster.finished:

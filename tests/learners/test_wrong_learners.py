@@ -22,12 +22,12 @@ class Does(Learner):
 
     name = "does"
 
-    def __init__(self, what: Callable[[Any, Targets], list[Targets]]) -> None:
-        self.what = what
-        self.kept: list[Any] = []
+    def __init__(self, function: Callable[[Any, Targets], list[Targets]]) -> None:
+        self.function = function
+        self.earlier: list[Any] = []
 
     def learn(self, targets: Targets) -> list[Targets]:
-        return self.what(self, targets)
+        return self.function(self, targets)
 
 
 def booster(learner: Any, X: NDArray[Any] | None = None, **settings: Any) -> Booster:
@@ -42,85 +42,90 @@ def edge_of(done: Round, X: NDArray[Any], Y: NDArray[Any]) -> float:
     return float((Y * TermArrays(done.terms, Y.shape[1]).outputs(sides)).mean())
 
 
-def old_targets(mine: Any, targets: Targets) -> list[Targets]:
-    mine.kept.append(targets)
-    mine.kept[0].search()
+def old_targets(learner: Any, targets: Targets) -> list[Targets]:
+    learner.earlier.append(targets)
+    learner.earlier[0].search()
     return [targets.times(targets.search())]
 
 
-def old_half(mine: Any, targets: Targets) -> list[Targets]:
+def old_half(learner: Any, targets: Targets) -> list[Targets]:
     halves = targets.split(targets.search())
-    mine.kept.append(halves[1])
-    mine.kept[0].search()
+    learner.earlier.append(halves[1])
+    learner.earlier[0].search()
     return list(halves)
 
 
-def old_leaves(mine: Any, targets: Targets) -> list[Targets]:
-    mine.kept.append(list(targets.split(targets.search())))
-    leaves: list[Targets] = mine.kept[0]
+def old_leaves(learner: Any, targets: Targets) -> list[Targets]:
+    learner.earlier.append(list(targets.split(targets.search())))
+    leaves: list[Targets] = learner.earlier[0]
     return leaves
 
 
-def old_stump(mine: Any, targets: Targets) -> list[Targets]:
-    mine.kept.append(targets.search())
-    return [targets.times(mine.kept[0])]
+def old_stump(learner: Any, targets: Targets) -> list[Targets]:
+    learner.earlier.append(targets.search())
+    return [targets.times(learner.earlier[0])]
 
 
-@pytest.mark.parametrize("what", [old_targets, old_half, old_leaves, old_stump])
-def test_what_is_left_of_an_earlier_round_is_an_error(what: Any) -> None:
-    run = booster(Does(what))
+@pytest.mark.parametrize("function", [old_targets, old_half, old_leaves, old_stump])
+def test_what_is_left_of_an_earlier_round_is_an_error(function: Any) -> None:
+    run = booster(Does(function))
     run.next_round()
     with pytest.raises(StrategyError, match=r"of this round, got .* of an earlier one"):
         run.next_round()
     assert run.round == 1
 
 
-def split_twice(targets: Targets, found: Found) -> list[Targets]:
-    targets.split(found)
-    return list(targets.split(found))
+def split_twice(targets: Targets, stump: Found) -> list[Targets]:
+    targets.split(stump)
+    return list(targets.split(stump))
 
 
-def split_after_times(targets: Targets, found: Found) -> list[Targets]:
-    targets.times(found).split(targets.search())
-    return list(targets.split(found))
+def split_after_times(targets: Targets, stump: Found) -> list[Targets]:
+    targets.times(stump).split(targets.search())
+    return list(targets.split(stump))
 
 
-def leaf_and_its_halves(targets: Targets, found: Found) -> list[Targets]:
+def leaf_and_its_halves(targets: Targets, stump: Found) -> list[Targets]:
     """One half has no examples: they tile the examples, but are not one tree."""
-    low, high = targets.split(found)
+    low, high = targets.split(stump)
     empty, full = (low, high) if low.n_examples == 0 else (high, low)
-    return [full, *empty.split(found), empty]
+    return [full, *empty.split(stump), empty]
 
 
 @pytest.mark.parametrize(
-    ("what", "message"),
+    ("function", "message"),
     [
+        (lambda targets, stump: [], "must return a list of .* got an empty list in round"),
+        (lambda targets, stump: None, "must return a list of .* got None in round"),
+        (lambda targets, stump: [3], r"must return a list of .* got \[3\] in round"),
+        (lambda targets, stump: [targets.split(stump)[0]], "each example once"),
+        (lambda targets, stump: [targets], "the leaves of one tree"),
         (split_twice, "can be split once"),
         (split_after_times, "can be split once"),
         (leaf_and_its_halves, "the leaves of one tree"),
-        (lambda targets, found: [*targets.split(found), targets], "each example once"),
-        (lambda targets, found: [targets.split(found)[0]] * 2, "each example once"),
-        (lambda targets, found: [targets.times(found).times(found)], "the leaves of one tree"),
+        (lambda targets, stump: [*targets.split(stump), targets], "each example once"),
+        (lambda targets, stump: [targets.split(stump)[0]] * 2, "each example once"),
+        (lambda targets, stump: [targets.times(stump).times(stump)], "the leaves of one tree"),
     ],
 )
-def test_learners_that_return_nonsense(what: Any, message: str) -> None:
-    X = np.ones((60, 2), np.float32) if what is leaf_and_its_halves else None
-    run = booster(Does(lambda mine, targets: what(targets, targets.search())), X)
+def test_learners_that_return_nonsense(function: Any, message: str) -> None:
+    X = np.ones((60, 2), np.float32) if function is leaf_and_its_halves else None
+    run = booster(Does(lambda learner, targets: function(targets, targets.search())), X)
     with pytest.raises(StrategyError, match=message):
         run.next_round()
     assert run.round == 0
 
 
 def test_targets_of_another_run_are_an_error() -> None:
-    kept: list[Targets] = []
+    earlier: list[Targets] = []
 
-    def keep(mine: Any, targets: Targets) -> list[Targets]:
-        kept.append(targets)
+    def keep(learner: Any, targets: Targets) -> list[Targets]:
+        earlier.append(targets)
         return [targets.times(targets.search())]
 
     booster(Does(keep), Y=noisy_labels(60)).next_round()
     with pytest.raises(StrategyError, match="of this round"):
-        booster(Does(lambda mine, targets: [kept[0].times(kept[0].search())])).next_round()
+        booster(Does(lambda learner, targets: [earlier[0].times(earlier[0].search())])).next_round()
 
 
 def test_a_learner_of_one_search_makes_one() -> None:
@@ -136,33 +141,33 @@ def test_a_learner_of_one_search_makes_one() -> None:
         booster(Two()).next_round()
 
 
-def times_of_another(mine: Any, targets: Targets) -> list[Targets]:
+def times_of_another(learner: Any, targets: Targets) -> list[Targets]:
     """A stump found on one half multiplies the other; a search after the split; all orders."""
     first = targets.search()
     low, high = targets.split(first)
-    found = high.search()
+    stump = high.search()
     targets.search()  # all examples can still be searched
-    again = low.times(found)
+    again = low.times(stump)
     again = again.times(again.search())
     low.search()
     return [high.times(first), again]
 
 
-def empty_half(mine: Any, targets: Targets) -> list[Targets]:
+def empty_half(learner: Any, targets: Targets) -> list[Targets]:
     """A half without examples, split and multiplied."""
     low, high = targets.split(targets.search())
     empty, full = (low, high) if low.n_examples == 0 else (high, low)
-    found = full.search()
+    stump = full.search()
     assert (empty.edge, empty.mass, empty.sums.tolist()) == (0.0, 0.0, [0.0] * 3)
-    return [*empty.times(found).split(found), full.times(found)]
+    return [*empty.times(stump).split(stump), full.times(stump)]
 
 
-@pytest.mark.parametrize(("what", "constant"), [(times_of_another, False), (empty_half, True)])
-def test_unusual_learners_are_their_definition(what: Any, constant: bool) -> None:
+@pytest.mark.parametrize(("function", "constant"), [(times_of_another, False), (empty_half, True)])
+def test_unusual_learners_are_their_definition(function: Any, constant: bool) -> None:
     X, Y = table(60, 4), noisy_labels(60, 3 if constant else 1)
     if constant:
         X[:] = 1
-    done = booster(Does(what), X, Y=Y, weight_init="uniform").next_round()
+    done = booster(Does(function), X, Y=Y, weight_init="uniform").next_round()
     assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
 
 

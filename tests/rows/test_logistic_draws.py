@@ -51,9 +51,9 @@ class Run:
     def drawn(self, rows: WeightedRows, rng: np.random.Generator) -> tuple[Rows, NDArray[Any]]:
         """A sample and its signed weights, (n, K)."""
         rows.release()
-        found = rows.draw(min(T, rows.n_examples - 1), SCHEMES["filter"], rng, logistic=True)
-        values = from_planes(found.values, found.examples.size, rows.width)
-        return found, values[:, : self.Y.shape[1]].astype(np.float64)
+        sample = rows.draw(min(T, rows.n_examples - 1), SCHEMES["filter"], rng, logistic=True)
+        values = from_planes(sample.values, sample.examples.size, rows.width)
+        return sample, values[:, : self.Y.shape[1]].astype(np.float64)
 
 
 def rows_of(targets: Targets) -> WeightedRows:
@@ -87,11 +87,11 @@ def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
     # The algorithm itself: a stream of uniformly drawn examples, each accepted with probability q.
     stream = rng.integers(0, N, 40 * T * REPETITIONS // 10)
     chance = run.q * N  # u sums to 1
-    kept = stream[rng.random(stream.size) < chance[stream]]
-    accepted = np.bincount(kept, minlength=N) / kept.size
+    chosen = stream[rng.random(stream.size) < chance[stream]]
+    accepted = np.bincount(chosen, minlength=N) / chosen.size
     share = run.q / run.q.sum()
-    for found, n in ((hits / hits.sum(), T * REPETITIONS), (accepted, kept.size)):
-        assert (np.abs(found - share) <= Z * np.sqrt(share / n)).all()
+    for observed, n in ((hits / hits.sum(), T * REPETITIONS), (accepted, chosen.size)):
+        assert (np.abs(observed - share) <= Z * np.sqrt(share / n)).all()
     by_weight = run.weights.exact()
     total = np.abs(from_planes(by_weight.values, N, run.weights.width)).sum(axis=1)
     other = total / total.sum()  # draws by the weights of the loop would be seen
@@ -104,11 +104,11 @@ def test_targets_of_products_and_nodes_of_trees(n_labels: int) -> None:
     run.booster._rows.begin(run.booster._log_loss)
     run.booster._search.begin(1)
     targets = run.booster._targets()
-    found = targets.search()
-    phi = np.where(run.bank.column(found.feature) >= found.threshold, 1, -1)
-    labels = run.Y * np.outer(phi, found.votes)
-    product = targets.times(found)
-    below, above = targets.split(found)
+    stump = targets.search()
+    phi = np.where(run.bank.column(stump.feature) >= stump.threshold, 1, -1)
+    labels = run.Y * np.outer(phi, stump.votes)
+    product = targets.times(stump)
+    below, above = targets.split(stump)
     nodes: list[tuple[Targets, NDArray[Any], NDArray[Any]]] = [
         (product, labels, np.ones(N, bool)),
         (below, run.Y, phi < 0),

@@ -18,16 +18,16 @@ def nested_by(
     """Examples and whole factors of nested samples, copied from the arrays that they share."""
     ends = np.empty(-(-weight.size // DRAW_BLOCK))
     cumulate_for_draw(weight, ends)
-    found, before = [], np.empty(0, np.int32)
+    samples, before = [], np.empty(0, np.int32)
     nested = nested_scheme(scheme)(weight, ends, sizes, np.random.default_rng(seed))
     for (examples, factors), scale, known in nested:
         assert known <= before.size
         np.testing.assert_array_equal(examples[:known], before[:known])
         assert set(before.tolist()) <= set(examples.tolist())
-        found.append(DrawnSample(examples.copy(), factors * scale))
+        samples.append(DrawnSample(examples.copy(), factors * scale))
         before = examples.copy()
-    assert len(found) == len(sizes)
-    return found
+    assert len(samples) == len(sizes)
+    return samples
 
 
 WEIGHTS = {
@@ -50,8 +50,8 @@ def test_nested_distinct_samples_and_their_inclusion_probabilities(name: str) ->
             assert drawn.examples.size == sizes[s]
             assert (np.diff(drawn.examples) > 0).all()
             counts[s, drawn.examples] += 1
-            own = pi[s, drawn.examples]
-            np.testing.assert_allclose(drawn.factors * own * total, 1.0, rtol=2e-6)
+            probability = pi[s, drawn.examples]
+            np.testing.assert_allclose(drawn.factors * probability * total, 1.0, rtol=2e-6)
     spread = np.sqrt(FEWER * pi * (1 - pi))
     assert (np.abs(counts - FEWER * pi) <= Z * spread + 1e-3).all()
 
@@ -66,9 +66,9 @@ def test_hits_of_nested_samples_are_proportional_to_the_weights(name: str, schem
     hits = np.zeros((len(sizes), FEWER, 40))
     for seed in range(FEWER):
         for s, drawn in enumerate(nested_by(scheme, weight, sizes, seed)):
-            mine = drawn.factors * sizes[s] * weight[drawn.examples]
-            np.testing.assert_allclose(mine, np.rint(mine), rtol=1e-6)
-            np.add.at(hits[s, seed], drawn.examples, np.rint(mine))
+            hits_of_rows = drawn.factors * sizes[s] * weight[drawn.examples]
+            np.testing.assert_allclose(hits_of_rows, np.rint(hits_of_rows), rtol=1e-6)
+            np.add.at(hits[s, seed], drawn.examples, np.rint(hits_of_rows))
     np.testing.assert_array_equal(hits[1], hits[2])
     assert (np.diff(hits, axis=0) >= 0).all()
     for s, T in enumerate(sizes):
@@ -95,10 +95,10 @@ def test_hits_of_nested_samples_are_proportional_to_the_weights(name: str, schem
 def test_nested_samples_of_extreme_weights(scheme: str, n: int) -> None:
     """One example with nearly all weight, weights down to 1e-30, and few examples with any."""
     rng = np.random.default_rng(n)
-    one, few = np.full(n, 1e-30), np.zeros(n)
-    one[n // 2] = 1.0
+    heavy, few = np.full(n, 1e-30), np.zeros(n)
+    heavy[n // 2] = 1.0
     few[[0, n // 2, n - 1]] = 1.0, 1e-20, 3.0
-    for weights in (one, few, 10.0 ** rng.uniform(-30, 0, n)):
+    for weights in (heavy, few, 10.0 ** rng.uniform(-30, 0, n)):
         weight = weights.astype(np.float32)
         for seed in range(20 if COMPILED else 2):
             sizes = (1, 2, 5, n - 2, n - 1)

@@ -48,8 +48,8 @@ def test_each_of_them_breaks_the_promise(scheme: str) -> None:
     for case in (few_heavy, CASES["skewed"], CASES["heavy examples"]):
         G = case.edges()
         for size in (12, 24):
-            found = estimates(case, scheme, size, REPETITIONS, seed=size)
-            broken += [not is_unbiased(found, G).all(), (excess(found, G, size) > Z).any()]
+            sample = estimates(case, scheme, size, REPETITIONS, seed=size)
+            broken += [not is_unbiased(sample, G).all(), (excess(sample, G, size) > Z).any()]
     assert any(broken)
 
 
@@ -71,8 +71,8 @@ def test_rows_are_signed_weights_times_factors_as_a_share_of_their_weight(
     norm = naive.norms(signed.tolist())
     for seed in range(10):
         weights.release()
-        found = dense(searcher.draw(T, scheme, np.random.default_rng(seed)), N, n_labels)
-        inside = np.abs(found).sum(axis=1) > 0
+        rows = dense(searcher.draw(T, scheme, np.random.default_rng(seed)), N, n_labels)
+        inside = np.abs(rows).sum(axis=1) > 0
         assert inside.sum() == T
         factors = np.ones(N)
         if scheme == "mvs":
@@ -85,7 +85,7 @@ def test_rows_are_signed_weights_times_factors_as_a_share_of_their_weight(
         elif scheme == "heaviest":
             assert np.flatnonzero(inside).tolist() == naive.heaviest(total.tolist(), T)
         expected = signed * (factors * inside)[:, None]
-        np.testing.assert_allclose(found, expected / np.abs(expected).sum(), rtol=2e-5, atol=1e-9)
+        np.testing.assert_allclose(rows, expected / np.abs(expected).sum(), rtol=2e-5, atol=1e-9)
 
 
 @slow_without_jit
@@ -143,8 +143,8 @@ def test_the_heaviest_of_nested_samples() -> None:
 def test_nested_samples_of_goss_are_joined_ones() -> None:
     weight = np.arange(1, 41, dtype=np.float32)
     (_, first), (_, second) = [
-        (one.scale, one.drawn)
-        for one in nested_scheme("goss")(weight, np.empty(0), (6, 15), np.random.default_rng(0))
+        (nested.scale, nested.drawn)
+        for nested in nested_scheme("goss")(weight, np.empty(0), (6, 15), np.random.default_rng(0))
     ]
     assert second.examples[:6].tolist() == first.examples.tolist()
     assert second.examples[6:].tolist()[-6:] == [34, 35, 36, 37, 38, 39]  # 2/3 of 9
@@ -166,8 +166,8 @@ def test_how_many_of_the_heaviest(n_labels: int, mass: float) -> None:
     step = step_of(bank_of(table(N)), Y, u)
     step.draw(5, "mvs")  # leaves norms where the weights were
     total = u.sum(axis=1)
-    found = step.n_heaviest(mass)
-    assert found == naive.n_heaviest(total.tolist(), mass)
+    n = step.n_heaviest(mass)
+    assert n == naive.n_heaviest(total.tolist(), mass)
     assert step.spent == 0
 
 

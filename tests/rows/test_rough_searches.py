@@ -67,7 +67,7 @@ def test_they_find_what_float64_finds(n_labels: int, monkeypatch: pytest.MonkeyP
             with monkeypatch.context() as patch:
                 patch.setattr(module, "_FEW", 0)
                 fine = searcher.search(features, rows, False)
-            assert [mine for _, mine in searcher.seen[-2:]] == [True, False]
+            assert [best for _, best in searcher.seen[-2:]] == [True, False]
             np.testing.assert_allclose(rough.edge, fine.edge, atol=3e-6)
             signed = searcher.signed_edges(rough, rows)
             np.testing.assert_allclose(signed, fine.edge, atol=3e-6)

@@ -109,31 +109,31 @@ def cases() -> dict[str, Case]:
     X[:, 2] = 0
     Y = np.where(rng.random((N, 3)) < 0.4, 1, -1).astype(np.int8)
     row = np.arange(N)
-    found = {"random": Case(X, Y, rng.random((N, 3)))}
+    named = {"random": Case(X, Y, rng.random((N, 3)))}
     # Everything in step with strata of 10 rows: half of each stratum agrees with the first stump.
     high = (row % 10 < 5).astype(np.float32)
     waves = np.stack([high, (row % 10 == 3), (row // 10 % 2)], axis=1).astype(np.float32)
     ones = np.ones((N, 1))
-    found["periodic features"] = Case(waves, np.ones((N, 1), np.int8), ones)
-    found["periodic labels"] = Case(
+    named["periodic features"] = Case(waves, np.ones((N, 1), np.int8), ones)
+    named["periodic labels"] = Case(
         waves, np.where(row % 5 < 2, 1, -1).astype(np.int8)[:, None], ones
     )
-    found["periodic weights"] = Case(
+    named["periodic weights"] = Case(
         waves, Y, np.where(row % 10 < 2, 9.0, 1.0)[:, None] * np.ones(3)
     )
     # One example in a hundred disagrees.
     near = np.where(high > 0, 1, -1).astype(np.int8)[:, None]
     near[[17, 130]] *= -1
-    found["edge near 1"] = Case(waves, near, rng.random((N, 1)) + 0.5)
-    found["edge of 1"] = Case(waves, np.where(high > 0, 1, -1).astype(np.int8)[:, None], ones)
-    found["skewed"] = Case(X, Y, 10.0 ** rng.uniform(-6, 0, (N, 3)))
+    named["edge near 1"] = Case(waves, near, rng.random((N, 1)) + 0.5)
+    named["edge of 1"] = Case(waves, np.where(high > 0, 1, -1).astype(np.int8)[:, None], ones)
+    named["skewed"] = Case(X, Y, 10.0 ** rng.uniform(-6, 0, (N, 3)))
     heavy = np.ones((N, 3))
     heavy[100], heavy[101] = 500.0, 40.0  # the first has more than half of all weight
-    found["heavy examples"] = Case(X, Y, heavy)
+    named["heavy examples"] = Case(X, Y, heavy)
     one_label = rng.random((N, 3))
     one_label[:, 1:] = 1e-6
-    found["one label"] = Case(X, Y, one_label)
-    return found
+    named["one label"] = Case(X, Y, one_label)
+    return named
 
 
 CASES = cases()
@@ -157,34 +157,34 @@ def nested_estimates(case: Case, scheme: str, repetitions: int, seed: int) -> ND
     """Edges of the stumps on nested samples: (sizes, repetitions, Q)."""
     stumps = case.stumps()
     source = steps(case, bank_of(case.X), seed)
-    found = np.empty((len(NESTED), repetitions, len(stumps)))
+    edges = np.empty((len(NESTED), repetitions, len(stumps)))
     for r in range(repetitions):
         step = next(source)
         for s, sample in enumerate(step.draw_nested(NESTED, scheme)):
-            found[s, r] = step.edges(stumps, sample)
-    return found
+            edges[s, r] = step.edges(stumps, sample)
+    return edges
 
 
 def estimates(case: Case, scheme: str, T: int, repetitions: int, seed: int) -> NDArray[np.float64]:
     """Edges of the stumps on many samples: (repetitions, Q)."""
     stumps = case.stumps()
     source = steps(case, bank_of(case.X), seed)
-    found = np.empty((repetitions, len(stumps)))
+    edges = np.empty((repetitions, len(stumps)))
     for r in range(repetitions):
         step = next(source)
-        found[r] = step.edges(stumps, step.draw(T, scheme))
-    return found
+        edges[r] = step.edges(stumps, step.draw(T, scheme))
+    return edges
 
 
-def is_unbiased(found: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.bool_]:
-    error = found.std(axis=0, ddof=1) / np.sqrt(len(found))
-    return np.asarray(np.abs(found.mean(axis=0) - G) <= Z * error + 3e-6)
+def is_unbiased(edges: NDArray[np.float64], G: NDArray[np.float64]) -> NDArray[np.bool_]:
+    error = edges.std(axis=0, ddof=1) / np.sqrt(len(edges))
+    return np.asarray(np.abs(edges.mean(axis=0) - G) <= Z * error + 3e-6)
 
 
-def excess(found: NDArray[np.float64], G: NDArray[np.float64], T: int) -> NDArray[np.float64]:
+def excess(edges: NDArray[np.float64], G: NDArray[np.float64], T: int) -> NDArray[np.float64]:
     """How many standard errors the mean squared deviations from G lie above (1 - G^2) / T."""
-    squares = (found - G) ** 2
-    error = squares.std(axis=0, ddof=1) / np.sqrt(len(found))
+    squares = (edges - G) ** 2
+    error = squares.std(axis=0, ddof=1) / np.sqrt(len(edges))
     return np.asarray((squares.mean(axis=0) - (1 - G**2) / T) / (error + 1e-6))
 
 
@@ -195,9 +195,9 @@ def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str
     case = CASES[name]
     G = case.edges()
     for T in (1, 24, 48, 120, N - 1):
-        found = estimates(case, scheme, T, REPETITIONS, seed=T)
-        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+        edges = estimates(case, scheme, T, REPETITIONS, seed=T)
+        assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
+        assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
 
 
 @slow_without_jit
@@ -209,9 +209,9 @@ def test_edges_on_nested_samples_are_unbiased_and_their_variance_is_bounded(
 ) -> None:
     case = sides(**vars(CASES[name]))
     G = case.edges()
-    for T, found in zip(NESTED, nested_estimates(case, scheme, 400, seed=5), strict=True):
-        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+    for T, edges in zip(NESTED, nested_estimates(case, scheme, 400, seed=5), strict=True):
+        assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
+        assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
 
 
 @slow_without_jit
@@ -219,8 +219,8 @@ def test_nested_iid_draws_have_exactly_the_variance_of_the_paper() -> None:
     for name in ("periodic features", "periodic labels", "edge near 1"):
         case = CASES[name]
         G = case.edges()
-        for T, found in zip(NESTED, nested_estimates(case, "iid", 1000, seed=6), strict=True):
-            assert (np.abs(excess(found, G, T)) <= Z).all()
+        for T, edges in zip(NESTED, nested_estimates(case, "iid", 1000, seed=6), strict=True):
+            assert (np.abs(excess(edges, G, T)) <= Z).all()
 
 
 @slow_without_jit
@@ -230,8 +230,8 @@ def test_iid_draws_have_exactly_the_variance_of_the_paper(T: int) -> None:
     for name in ("periodic features", "periodic labels", "edge near 1"):
         case = CASES[name]
         G = case.edges()
-        found = estimates(case, "iid", T, REPETITIONS, seed=1)
-        assert (np.abs(excess(found, G, T)) <= Z).all()
+        edges = estimates(case, "iid", T, REPETITIONS, seed=1)
+        assert (np.abs(excess(edges, G, T)) <= Z).all()
 
 
 @pytest.mark.parametrize("scheme", NAMES)
@@ -250,8 +250,8 @@ def one_offset(
 ) -> DrawnSample:
     """Systematic sampling, one uniform number for all strata: periodic rows kill it."""
     targets = (np.arange(size) + rng.random()) * (ends[-1] / size)
-    found = np.searchsorted(np.cumsum(weight.astype(np.float64)), targets, side="right")
-    examples, hits = np.unique(np.minimum(found, weight.size - 1), return_counts=True)
+    rows = np.searchsorted(np.cumsum(weight.astype(np.float64)), targets, side="right")
+    examples, hits = np.unique(np.minimum(rows, weight.size - 1), return_counts=True)
     return DrawnSample(
         examples.astype(np.int32), hits / (size * weight[examples].astype(np.float64))
     )
@@ -272,11 +272,11 @@ def test_the_tests_above_notice_bad_schemes(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(sampling_schemes._SCHEMES, "weights twice", weights_twice)
     case = CASES["periodic features"]
     G = case.edges()
-    found = estimates(case, "one offset", 24, REPETITIONS, seed=0)
-    assert (excess(found, G, 24) > Z).any()
+    edges = estimates(case, "one offset", 24, REPETITIONS, seed=0)
+    assert (excess(edges, G, 24) > Z).any()
     case = CASES["skewed"]
-    found = estimates(case, "weights twice", 24, REPETITIONS, seed=0)
-    assert not is_unbiased(found, case.edges()).all()
+    edges = estimates(case, "weights twice", 24, REPETITIONS, seed=0)
+    assert not is_unbiased(edges, case.edges()).all()
 
 
 def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> DrawnSample:
@@ -312,13 +312,13 @@ def test_hits_are_proportional_to_the_weights(scheme: str) -> None:
     T, hits = 13, np.zeros(40)
     for seed in range(REPETITIONS):
         drawn = drawn_by(scheme, weight, T, seed)
-        mine = drawn.factors * T * weight[drawn.examples]
-        np.testing.assert_allclose(mine, np.rint(mine), rtol=1e-6)
-        assert np.rint(mine).sum() == T
+        hits_of_rows = drawn.factors * T * weight[drawn.examples]
+        np.testing.assert_allclose(hits_of_rows, np.rint(hits_of_rows), rtol=1e-6)
+        assert np.rint(hits_of_rows).sum() == T
         if scheme == "stratified":  # an example is hit once in each stratum that it fills
             expected = T * share[drawn.examples]
-            assert (np.abs(np.rint(mine) - expected) < 2).all()
-        hits[drawn.examples] += mine
+            assert (np.abs(np.rint(hits_of_rows) - expected) < 2).all()
+        hits[drawn.examples] += hits_of_rows
     spread = np.sqrt(REPETITIONS * T * share * (1 - share))
     assert (np.abs(hits - REPETITIONS * T * share) <= Z * spread + 1e-3).all()
 
@@ -348,7 +348,7 @@ def test_another_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     step = next(steps(case, bank_of(case.X), 0))
     assert step.draw(5, "mine").scheme == "mine"
     samples = step.draw_nested([2, 5, N], "mine")
-    assert [(one.scheme, one.size, one.exact) for one in samples] == [
+    assert [(sample.scheme, sample.size, sample.exact) for sample in samples] == [
         ("mine", 2, False),
         ("mine", 5, False),
         ("mine", N, True),
@@ -367,9 +367,9 @@ def test_another_scheme_is_unbiased_in_nested_samples(monkeypatch: pytest.Monkey
         case = CASES[name]
         G = case.edges()
         for scheme in ("different", "offset"):
-            for T, found in zip(NESTED, nested_estimates(case, scheme, 300, seed=8), strict=True):
-                assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-                assert scheme == "offset" or (excess(found, G, T) <= Z).all()
+            for T, edges in zip(NESTED, nested_estimates(case, scheme, 300, seed=8), strict=True):
+                assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
+                assert scheme == "offset" or (excess(edges, G, T) <= Z).all()
 
 
 @pytest.mark.parametrize("scheme", NAMES)

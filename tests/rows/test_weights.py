@@ -135,18 +135,18 @@ def test_state_and_restore() -> None:
     votes = np.array([1, -1, 1], np.int8)
     weights.update(column, 2, votes, FULL_STEP.factors(0.2, weights.mass))
     state = weights.state()
-    kept = {k: np.copy(v) for k, v in state.items()}
+    copied = {k: np.copy(v) for k, v in state.items()}
 
     def onwards() -> list[Any]:
         weights.update(column, 3, votes, FULL_STEP.factors(0.1, weights.mass))
         drawn = weights.draw(7, SCHEMES["iid"], np.random.default_rng(1))
-        found = [weights.label_sums(column, 1), drawn.values.copy(), drawn.examples.copy()]
+        results = [weights.label_sums(column, 1), drawn.values.copy(), drawn.examples.copy()]
         weights.release()
-        return found
+        return results
 
     first = onwards()
     for name, value in state.items():
-        np.testing.assert_array_equal(value, kept[name])  # a state is a copy
+        np.testing.assert_array_equal(value, copied[name])  # a state is a copy
     weights.restore(state)
     for got, want in zip(onwards(), first, strict=True):
         np.testing.assert_array_equal(got, want)

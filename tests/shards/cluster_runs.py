@@ -3,7 +3,7 @@
     python -m tests.shards.cluster_runs --times 20 kill
     python -m tests.shards.cluster_runs --times 20 stop scheduler all
 
-starts `dask scheduler` and four `dask worker` processes on the loopback address, trains 300 rounds
+starts a Dask scheduler and four workers on the loopback address, trains 300 rounds
 of `laminating` undisturbed, and then `--times` times for each of the given disturbances, which come
 at random moments between the start and the end of the run, loading included:
 
@@ -19,18 +19,13 @@ continue on another cluster to the same rounds. Exit code 1 means that some did 
 from __future__ import annotations
 
 import argparse
-import importlib
 import itertools
-import json
-import os
 import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,87 +36,11 @@ from boostsample.errors import ShardError
 from boostsample.families import Columns
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.shards.shard_source import FileSource
-from tests.paths import ROOT
+from tests.experiments.cluster import Cluster
 from tests.shards.shard_runs import bits
 
 LATEST, PATIENCE = 30.0, 5.0
 """Seconds that a run may take longer than the undisturbed one, and of `DaskShards`."""
-STARTS = 300.0
-"""Seconds to wait for processes that start; far above what they take, for a busy machine."""
-
-
-class DaskCluster:
-    """`dask scheduler` and `dask worker` processes; a context manager that ends them."""
-
-    def __init__(self, folder: Path, n_workers: int = 4) -> None:
-        self._folder, self._n_workers = folder, n_workers
-        self.file = folder / "scheduler.json"
-        self.scheduler: Any = None
-        self.workers: list[Any] = []
-
-    def _run(self, *arguments: str) -> Any:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_NUM_THREADS": "1"}
-        with (self._folder / "log").open("ab") as log:
-            command = [sys.executable, "-m", "dask", *arguments, "--scheduler-file", str(self.file)]
-            return subprocess.Popen(
-                command, cwd=self._folder, env=environment, stdout=log, stderr=log
-            )
-
-    def complete(self) -> None:
-        """Replace all processes that are lost or stopped, and wait for them."""
-        if self.scheduler is None or self.scheduler.poll() is not None:
-            self.end()
-            self.file.unlink(missing_ok=True)
-            own = "--host", "127.0.0.1", "--port", "0", "--no-dashboard"
-            self.scheduler = self._run("scheduler", *own)
-        self._replace()
-        with self.client() as client:
-            until = time.monotonic() + STARTS
-            while len(client.nthreads()) != self._n_workers:
-                assert time.monotonic() < until, "the workers did not start"
-                time.sleep(0.1)
-                self._replace()  # a worker that was killed may not have been dead before
-
-    def _replace(self) -> None:
-        """Start a worker for each that is lost or stopped."""
-        psutil: Any = importlib.import_module("psutil")
-        for worker in self.workers:
-            with suppress(psutil.Error):
-                if psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED:
-                    worker.kill()
-                    worker.wait()
-        self.workers = [worker for worker in self.workers if worker.poll() is None]
-        while len(self.workers) < self._n_workers:
-            where = "--host", "127.0.0.1", "--no-nanny", "--no-dashboard", "--nthreads", "1"
-            folder = "--local-directory", str(self._folder)
-            self.workers.append(self._run("worker", *where, *folder))
-
-    def client(self) -> Any:
-        """A client of this cluster."""
-        distributed: Any = importlib.import_module("distributed")
-        until = time.monotonic() + STARTS
-        while True:
-            try:
-                address = json.loads(self.file.read_text())["address"]
-                return distributed.Client(address, set_as_default=False, timeout=20)
-            except (OSError, ValueError):
-                assert time.monotonic() < until, "the scheduler did not start"
-                time.sleep(0.1)
-
-    def end(self) -> None:
-        """End all processes."""
-        for process in (*self.workers, self.scheduler):
-            if process is not None:
-                process.kill()
-                process.wait()
-        self.workers, self.scheduler = [], None
-
-    def __enter__(self) -> DaskCluster:
-        self.complete()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
 
 
 def file_sources(folder: Path, n: int = 40_000, n_shards: int = 4) -> list[FileSource]:
@@ -152,7 +71,7 @@ class Ending(NamedTuple):
 
 
 def straight(
-    cluster: DaskCluster,
+    cluster: Cluster,
     sources: Any,
     n_rounds: int = 300,
     disturb: Callable[[], None] | None = None,
@@ -161,19 +80,21 @@ def straight(
     learner: str = "stump",
 ) -> Ending:
     """Train; `disturb` is called after `at` seconds, in another thread."""
+    import distributed
+
     from boostsample.dask.cluster import DaskShards
 
     rounds: list[Any] = []
     timer = threading.Timer(at, disturb or (lambda: None))
-    given: Any = {"n_rounds": n_rounds, "rng": 0}
-    with cluster.client() as client:
+    settings: Any = {"n_rounds": n_rounds, "rng": 0}
+    with distributed.Client(cluster.address, set_as_default=False) as client:
         started = time.monotonic()
         timer.start()
         error, state, n_lost = None, None, 0
         booster: Any = None
         try:
             with DaskShards(client, sources, patience=PATIENCE) as shards:
-                booster = ShardBooster(shards, strategy, learner, **given)
+                booster = ShardBooster(shards, strategy, learner, **settings)
                 while not booster.finished:
                     rounds.append(booster.next_round())
         except ShardError as reason:
@@ -184,10 +105,14 @@ def straight(
         timer.join()
     if error is not None:
         cluster.complete()
-        with cluster.client() as client, DaskShards(client, sources) as shards:
-            booster = ShardBooster(shards, strategy, learner, **given)
+        client = distributed.Client(cluster.address, set_as_default=False)
+        with client, DaskShards(client, sources) as shards:
+            booster = ShardBooster(shards, strategy, learner, **settings)
             if state is not None:
-                terms, edges = [one.terms for one in rounds], [one.edge for one in rounds]
+                terms, edges = (
+                    [done.terms for done in rounds],
+                    [done.edge for done in rounds],
+                )
                 booster.replay(terms, edges, state)
             while not booster.finished:
                 rounds.append(booster.next_round())
@@ -195,7 +120,7 @@ def straight(
 
 
 def disturbed(
-    name: str, cluster: DaskCluster, sources: Any, plain: Ending, rng: Any, **settings: Any
+    name: str, cluster: Cluster, sources: Any, plain: Ending, rng: Any, **settings: Any
 ) -> tuple[Ending, str]:
     """A run with one disturbance; what is wrong with its ending, or an empty text."""
     cluster.complete()
@@ -210,16 +135,16 @@ def disturbed(
             cluster.scheduler.kill()
 
     at = float(rng.uniform(0.0, plain.seconds))
-    found = straight(cluster, sources, disturb=disturb, at=at, **settings)
+    ending = straight(cluster, sources, disturb=disturb, at=at, **settings)
     wrong = []
-    if found.bits != plain.bits:
+    if ending.bits != plain.bits:
         wrong.append("other rounds")
     most = plain.seconds + LATEST + (60.0 if name in ("all", "scheduler") else 0.0)
-    if found.seconds > most:
-        wrong.append(f"{found.seconds - plain.seconds:.1f} s later")
-    if found.error is not None and name in ("kill", "stop"):
-        wrong.append(str(found.error))
-    return found, ", ".join(wrong)
+    if ending.seconds > most:
+        wrong.append(f"{ending.seconds - plain.seconds:.1f} s later")
+    if ending.error is not None and name in ("kill", "stop"):
+        wrong.append(str(ending.error))
+    return ending, ", ".join(wrong)
 
 
 def _main() -> int:
@@ -231,21 +156,22 @@ def _main() -> int:
     parser.add_argument("--rounds", type=int, default=300)
     parser.add_argument("--learner", default="stump")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    settings: Any = {"n_rounds": given.rounds, "learner": given.learner}
-    rng, n_wrong = np.random.default_rng(given.seed), 0
-    with tempfile.TemporaryDirectory() as name, DaskCluster(Path(name)) as cluster:
+    options = parser.parse_args()
+    settings: Any = {"n_rounds": options.rounds, "learner": options.learner}
+    rng, n_wrong = np.random.default_rng(options.seed), 0
+    with tempfile.TemporaryDirectory() as name, Cluster(Path(name), 4) as cluster:
+        cluster.complete()
         sources = file_sources(Path(name))
         straight(cluster, sources, **settings)  # compiles
         plain = straight(cluster, sources, **settings)
         sys.stdout.write(f"undisturbed: {plain.seconds:.1f} s\n")
-        for disturbance in given.names:
-            for number in range(given.times):
-                found, wrong = disturbed(disturbance, cluster, sources, plain, rng, **settings)
+        for disturbance in options.names:
+            for number in range(options.times):
+                ending, wrong = disturbed(disturbance, cluster, sources, plain, rng, **settings)
                 n_wrong += bool(wrong)
-                error = "" if found.error is None else f", then: {found.error}"
+                error = "" if ending.error is None else f", then: {ending.error}"
                 sys.stdout.write(
-                    f"{disturbance} {number + 1}: {found.seconds:.1f} s, lost {found.n_lost}, "
+                    f"{disturbance} {number + 1}: {ending.seconds:.1f} s, lost {ending.n_lost}, "
                     f"{wrong or 'the same rounds'}{error}\n"
                 )
                 sys.stdout.flush()

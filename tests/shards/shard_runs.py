@@ -27,22 +27,24 @@ def shard_booster(
     **settings: Any,
 ) -> ShardBooster:
     """A booster over small shards."""
-    given: dict[str, Any] = {"n_rounds": 7, "rng": 0, **settings}
+    settings: dict[str, Any] = {"n_rounds": 7, "rng": 0, **settings}
     made = LocalShards(small_sources()) if shards is None else shards
-    return ShardBooster(made, strategy, learner, **given)
+    return ShardBooster(made, strategy, learner, **settings)
 
 
 def bits(rounds: Sequence[Any]) -> list[str]:
     """All that rounds are, without seconds, as texts that hold each bit."""
-    found = []
-    for one in rounds:
-        found.append(repr([{**row, "seconds": 0.0} for row in one.rows]))
-        found.append(float(one.edge).hex())
-        for term in one.terms:
-            votes = [None if one is None else one.tolist() for one in (term.votes, term.below)]
+    texts = []
+    for finished in rounds:
+        texts.append(repr([{**row, "seconds": 0.0} for row in finished.rows]))
+        texts.append(float(finished.edge).hex())
+        for term in finished.terms:
+            votes = [
+                None if votes is None else votes.tolist() for votes in (term.votes, term.below)
+            ]
             cut = term.feature, term.threshold, float(term.value).hex(), float(term.alpha).hex()
-            found.append(repr((*cut, votes, term.search, term.parent, term.side)))
-    return found
+            texts.append(repr((*cut, votes, term.search, term.parent, term.side)))
+    return texts
 
 
 class LosingShards(LocalShards):
@@ -57,7 +59,7 @@ class LosingShards(LocalShards):
         lost = [k for k in self._losses.get(self._n, ()) if k in messages]
         self._n += 1
         self.lost += len(lost)
-        asked = {k: one for k, one in messages.items() if self._late or k not in lost}
+        asked = {k: of_shard for k, of_shard in messages.items() if self._late or k not in lost}
         answers = super().exchange(asked)
         for k in lost:
             self._servers[k] = None  # type: ignore[call-overload]  # nobody may ask it

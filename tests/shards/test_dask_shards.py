@@ -99,7 +99,7 @@ def test_a_lost_cluster_is_an_error_with_a_state(
             booster.next_round()
         state = booster.small_state()
     other = shard_booster("uniform-naive")
-    other.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    other.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
     rounds += [other.next_round() for _ in range(4)]
     assert bits(rounds) == straight
 
@@ -155,7 +155,7 @@ def stranger(cluster: Cluster, client: Any) -> Iterator[Any]:
     yield add
     for worker in cluster.workers[n_workers:]:
         cluster.lose(worker)
-    cluster.workers = [one for one in cluster.workers if one.is_running()]
+    cluster.workers = [worker for worker in cluster.workers if worker.is_running()]
     cluster.wait()
 
 
@@ -187,7 +187,7 @@ def test_a_worker_of_other_versions_does_not_replace_a_lost_one(
             rounds.extend(iter(booster.next_round, None))
         state = booster.small_state()
     other = shard_booster("uniform-naive")
-    other.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    other.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
     assert bits(rounds) + trained(other) == straight
 
 
@@ -235,8 +235,8 @@ def test_a_worker_drops_the_shards_of_a_closed_transport(client: Any) -> None:
 
 def test_closed_clients_are_named(cluster: Cluster) -> None:
     cluster.complete()
-    with distributed.Client(cluster.address, set_as_default=False) as one:
-        shards = DaskShards(one, small_sources())
+    with distributed.Client(cluster.address, set_as_default=False) as client:
+        shards = DaskShards(client, small_sources())
         booster = shard_booster(shards=shards)
         booster.next_round()
     with pytest.raises(ShardError, match="is closed"):

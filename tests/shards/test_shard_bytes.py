@@ -26,17 +26,17 @@ def wide_sources(n: int, n_features: int, n_shards: int) -> list[ArraySource]:
     cuts, n_bins = np.repeat(few.cuts, n_features, axis=0), np.repeat(few.n_bins, n_features)
     assert n_bins[0] == N_BINS
     families = [Columns(range(n_features), "x")]
-    found = []
+    sources = []
     for part in np.array_split(np.arange(n), n_shards):
         bins = rng.integers(1, 256, (n_features, part.size)).astype(np.uint8)
         codes = rng.integers(0, N_LABELS, part.size)
         Y = np.where(np.arange(N_LABELS) == codes[:, None], 1, -1).astype(np.int8)
-        found.append(ArraySource(families, bins, cuts, n_bins, Y))
-    return found
+        sources.append(ArraySource(families, bins, cuts, n_bins, Y))
+    return sources
 
 
 def bytes_of(rounds: Any, name: str = "bytes") -> list[int]:
-    return [one.rows[0][name] for one in rounds]
+    return [done.rows[0][name] for done in rounds]
 
 
 def predicted_uniform(n_shards: int, Q: int = 10) -> float:
@@ -105,5 +105,5 @@ def test_messages_of_learners() -> None:
     assert later.rows[0]["messages"] == 3 * (2 * len(later.rows) + len(later.terms))
     booster = shard_booster("full", "product:n_terms=2")
     for _ in range(2):
-        one = booster.next_round()
-        assert one.rows[0]["messages"] == 3 * 2 * len(one.rows)
+        done = booster.next_round()
+        assert done.rows[0]["messages"] == 3 * 2 * len(done.rows)

@@ -47,12 +47,12 @@ def cases() -> dict[str, Case]:
         ),
         "light shard": np.where(np.arange(N) < 101, 1e-4, 1.0) * (1 + rng.random(N)),
     }
-    found = {name: Case(X, Y, np.repeat(w[:, None], 3, axis=1)) for name, w in weights.items()}
+    named = {name: Case(X, Y, np.repeat(w[:, None], 3, axis=1)) for name, w in weights.items()}
     by_shard = np.where(np.arange(N) < 101, 1, -1).astype(np.int8)[:, None]
     w = rng.random(N) + 0.5
     differing = Case(X, np.repeat(by_shard, 3, axis=1), np.repeat(w[:, None], 3, axis=1))
-    found["edges differ between shards"] = differing
-    return found
+    named["edges differ between shards"] = differing
+    return named
 
 
 def shard_rows(case: Case) -> Any:
@@ -77,13 +77,13 @@ def estimates(case: Case, scheme: str, stumps: Any) -> NDArray[np.float64]:
     """Edges on nested samples: (sizes, repetitions, Q)."""
     bank, rows = shard_rows(case)
     target, rng = rows.target((0, N), ()), np.random.default_rng(3)
-    found = np.empty((len(SIZES), REPETITIONS, len(stumps)))
+    edges = np.empty((len(SIZES), REPETITIONS, len(stumps)))
     for r in range(REPETITIONS):
         step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
         for s, sample in enumerate(step.draw_nested(SIZES, scheme)):
-            found[s, r] = step.edges(stumps, sample)
+            edges[s, r] = step.edges(stumps, sample)
         target.release()
-    return found
+    return edges
 
 
 @slow_without_jit
@@ -92,9 +92,9 @@ def estimates(case: Case, scheme: str, stumps: Any) -> NDArray[np.float64]:
 def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str) -> None:
     case = cases()[name]
     G, stumps = case.edges(), case.stumps()
-    for T, found in zip(SIZES, estimates(case, scheme, stumps), strict=True):
-        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+    for T, edges in zip(SIZES, estimates(case, scheme, stumps), strict=True):
+        assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
+        assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
 
 
 @slow_without_jit
@@ -102,9 +102,9 @@ def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str
 def test_edges_of_two_sides_are_unbiased_and_their_variance_is_bounded(name: str) -> None:
     case = TwoSided(**vars(cases()[name]))
     G, stumps = case.edges(), case.stumps()
-    for T, found in zip(SIZES, estimates(case, "distinct", stumps), strict=True):
-        assert is_unbiased(found, G).all(), (T, found.mean(axis=0), G)
-        assert (excess(found, G, T) <= Z).all(), (T, found.var(axis=0), (1 - G**2) / T)
+    for T, edges in zip(SIZES, estimates(case, "distinct", stumps), strict=True):
+        assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
+        assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
 
 
 @slow_without_jit
@@ -128,13 +128,13 @@ def test_filter_estimates_the_edges_of_logistic_weights() -> None:
     want = Case(case.X, case.Y, q)
     signed = np.where(case.X[:, stumps.feature] + 1 >= stumps.threshold, 1.0, -1.0)
     G = ((signed.T @ (want.u / want.u.sum() * case.Y)) * stumps.votes).sum(axis=1)
-    rng, found = np.random.default_rng(4), np.empty((1500, len(stumps)))
-    for r in range(len(found)):
+    rng, edges = np.random.default_rng(4), np.empty((1500, len(stumps)))
+    for r in range(len(edges)):
         step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
-        found[r] = step.edges(stumps, step.draw(48, "filter"))
+        edges[r] = step.edges(stumps, step.draw(48, "filter"))
         target.release()
-    assert is_unbiased(found, G).all(), (found.mean(axis=0), G)
-    assert np.abs(found.mean(axis=0) - case.edges()).max() > 0.01, "not those of the weights"
+    assert is_unbiased(edges, G).all(), (edges.mean(axis=0), G)
+    assert np.abs(edges.mean(axis=0) - case.edges()).max() > 0.01, "not those of the weights"
 
 
 @pytest.mark.parametrize("two_sided", [False, True])
@@ -148,7 +148,7 @@ def test_a_search_finds_the_edges_that_step_edges_estimates(two_sided: bool) -> 
             rng = np.random.default_rng(T)
             step = Step(target, Ledger("test", 10**12), rng, bank.family_infos(), (1, 1))
             sample = step.draw(T, scheme)
-            found = step.search(np.arange(3), sample)
-            assert (found.below is not None) == two_sided
-            np.testing.assert_allclose(step.edges(found, sample), found.edge, atol=2e-6)
+            stumps = step.search(np.arange(3), sample)
+            assert (stumps.below is not None) == two_sided
+            np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=2e-6)
             target.release()

@@ -24,19 +24,19 @@ slow_without_jit = pytest.mark.skipif(not COMPILED, reason="hundreds of rounds o
 def compare(X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str) -> None:
     """The same features, thresholds and votes; edges within 1e-6, most within 1e-12."""
     bank = bank_of(X)
-    given: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0}
-    one = Booster(bank, None, Y, "full", learner, **given)
+    settings: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0}
+    alone = Booster(bank, None, Y, "full", learner, **settings)
     shards = LocalShards(array_sources(bank, Y, n_shards))
-    many = ShardBooster(shards, "full", learner, **given)
+    many = ShardBooster(shards, "full", learner, **settings)
     for number in range(1, rounds + 1):
-        want, found = one.next_round(), many.next_round()
+        want, over_shards = alone.next_round(), many.next_round()
         parts = [
             [(t.feature, t.threshold, t.value, t.votes.tolist()) for t in each.terms]
-            for each in (want, found)
+            for each in (want, over_shards)
         ]
         assert parts[0] == parts[1], number
-        assert found.edge == pytest.approx(want.edge, abs=1e-6), number
-        for a, b in zip(want.rows, found.rows, strict=True):
+        assert over_shards.edge == pytest.approx(want.edge, abs=1e-6), number
+        for a, b in zip(want.rows, over_shards.rows, strict=True):
             assert b["edge_estimated"] == pytest.approx(a["edge_estimated"], abs=1e-6)
             assert b["log10_loss"] == pytest.approx(a["log10_loss"], abs=1e-6)
             for name in ("family", "n_features", "n_examples", "looks_search", "looks_finish"):

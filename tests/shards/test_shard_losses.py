@@ -70,9 +70,9 @@ def test_lost_after_restore(learner: str) -> None:
     second = shard_booster(learner=learner, shards=shards)
     second.next_round()
     second.restore(state)
-    found = bits([*start, *trained(second)])
-    assert [one for one in found if "bytes" not in one] == [
-        one for one in straight if "bytes" not in one
+    texts = bits([*start, *trained(second)])
+    assert [text for text in texts if "bytes" not in text] == [
+        text for text in straight if "bytes" not in text
     ]
     assert shards.lost > 0
 
@@ -94,8 +94,8 @@ class FailingShards(LocalShards):
 
 def without_messages(rounds: list[Any]) -> list[Any]:
     """Rounds as they are without `bytes` and `messages`: the first draw may ask for masses."""
-    for one in rounds:
-        for row in one.rows:
+    for done in rounds:
+        for row in done.rows:
             row["bytes"] = row["messages"] = 0
     return rounds
 
@@ -114,7 +114,7 @@ def test_a_lost_cluster_leaves_a_state(learner: str, left: int) -> None:
     assert len(rounds) == booster.round < 7
     state = unpack_state(pack_state(booster.small_state()))
     other = shard_booster(learner=learner)
-    other.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    other.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
     assert bits(without_messages([*rounds, *trained(other)])) == straight
 
 
@@ -182,9 +182,9 @@ def test_a_state_of_other_rows_is_refused(tmp_path: Path) -> None:
     weight[5] = 2.0
     other = shard_booster(shards=LocalShards(small_sources(weight=weight)))
     straight = bits(trained(shard_booster(shards=LocalShards(small_sources(weight=weight)))))
-    given = [one.terms for one in rounds], [one.edge for one in rounds]
+    replayed = [done.terms for done in rounds], [done.edge for done in rounds]
     with pytest.raises(DataError, match="the weights after 3 rounds"):
-        other.replay(*given, state)
+        other.replay(*replayed, state)
     assert bits(trained(other)) == straight, "a refused state must change nothing"
 
 
@@ -200,7 +200,7 @@ class BreakingShards(LocalShards):
     def exchange(self, messages: Any) -> Any:
         self.at -= 1
         if self.at == 0:
-            super().exchange({k: one for k, one in messages.items() if k == 1})
+            super().exchange({k: message for k, message in messages.items() if k == 1})
             raise _Broken
         return super().exchange(messages)
 

@@ -30,13 +30,13 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: nothi
 
 @kernel
 def gather(
-    matrix: Any, rows: Any, small: Any, whole: int, part: float, yes: bool, found: Any
+    matrix: Any, rows: Any, small: Any, whole: int, part: float, yes: bool, output: Any
 ) -> None:
     """What depends on each argument; takes views, whose owners it must not count."""
     for i in range(rows.size):
         row = matrix[rows[i]]
         half = row[: row.size // 2]
-        found[i] = half.sum() * part + whole - small if yes else -1.0
+        output[i] = half.sum() * part + whole - small if yes else -1.0
 
 
 @kernel
@@ -127,9 +127,9 @@ def test_arguments_that_do_not_fit_are_refused() -> None:
 
 def test_arguments_whose_owners_would_be_lost_are_refused() -> None:
     box = np.zeros(MAILBOX_SIZE, np.int64)
-    for kind, one in (("Tuple", (np.zeros(1), 1)), ("unicode", "text")):
+    for kind, argument in (("Tuple", (np.zeros(1), 1)), ("unicode", "text")):
         with pytest.raises(Exception, match=f"{kind}.* cannot be put into a mailbox"):
-            put_in_mailbox(box, 1, (one,))
+            put_in_mailbox(box, 1, (argument,))
     assert not box.any()
 
 
@@ -148,9 +148,9 @@ class Pair(NamedTuple):
 
 
 @kernel
-def scale(pairs: Any, found: Any) -> None:
-    for i in range(found.size):
-        found[i] = pairs.values.values[i] * pairs.values.factor + pairs.factor
+def scale(pairs: Any, output: Any) -> None:
+    for i in range(output.size):
+        output[i] = pairs.values.values[i] * pairs.values.factor + pairs.factor
 
 
 def test_named_tuples_are_handed_over_with_their_arrays(box: Any) -> None:

@@ -248,10 +248,10 @@ def test_threads_end_with_their_object() -> None:
     others = set(threading.enumerate())  # those of other tests may be ending just now
     threads = Threads(3)
     share(threads, lambda first, end: None, [0, 1, 2, 3])
-    mine = [thread for thread in threading.enumerate() if thread not in others]
-    assert [thread.name for thread in mine] == ["boostsample-1", "boostsample-2"]
+    started = [thread for thread in threading.enumerate() if thread not in others]
+    assert [thread.name for thread in started] == ["boostsample-1", "boostsample-2"]
     del threads
-    for thread in mine:
+    for thread in started:
         thread.join(300)
         assert not thread.is_alive()
 
@@ -275,8 +275,8 @@ def test_bits_do_not_depend_on_the_threads(name: str, n_labels: int) -> None:
 
     def run(n_jobs: int) -> list[dict[str, Any]]:
         booster = Booster(bank, rows, Y, make_strategy(name), rng=1, n_jobs=n_jobs)
-        found = [booster.next_round().rows[0] for _ in range(n_rounds)]
-        return [{k: v for k, v in row.items() if k != "seconds"} for row in found]
+        history = [booster.next_round().rows[0] for _ in range(n_rounds)]
+        return [{k: v for k, v in row.items() if k != "seconds"} for row in history]
 
     alone = run(1)
     assert run(2) == alone
