@@ -34,14 +34,17 @@ class StumpCut(Protocol):
     @property
     def feature(self) -> int:
         """Number in the bank."""
+        ...
 
     @property
     def threshold(self) -> int:
         """Bin index."""
+        ...
 
     @property
     def votes(self) -> NDArray[np.int8]:
         """int8 (K,), -1 or +1."""
+        ...
 
 
 class Leaf(NamedTuple):
@@ -57,9 +60,11 @@ class SampleRows(Protocol):
 
     def search(self, features: NDArray[np.int64]) -> Stumps:
         """The best stump of each feature."""
+        ...
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
         """Edges of given stumps: float64 (Q,)."""
+        ...
 
 
 class TargetRows(Protocol):
@@ -72,30 +77,37 @@ class TargetRows(Protocol):
     @property
     def mass(self) -> float:
         """Sum of the weights."""
+        ...
 
     @property
     def sums(self) -> NDArray[np.float64]:
         """Sum of the signed weights of each label: float64 (K,)."""
+        ...
 
     def sample(self, size: int, scheme: str, rng: np.random.Generator) -> SampleRows:
         """A draw of `size` examples; all with exact weights if `size` is n."""
+        ...
 
     def nested_samples(
         self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
     ) -> Sequence[SampleRows]:
         """Samples of ascending sizes, each of which contains the one before."""
+        ...
 
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""
+        ...
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of the rows in each bin: how many, their weight, and their label sums.
 
         Float64 (Q, 256, 2 + K), in the units of the weights.
         """
+        ...
 
     def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), in units of `mass`; O(n)."""
+        ...
 
     def release(self) -> None:
         """Invalidate all samples drawn so far; later ones reuse their memory."""
@@ -113,10 +125,12 @@ class RunRows(Protocol):
     @property
     def mass(self) -> float:
         """Sum of the weights."""
+        ...
 
     @property
     def values_computed(self) -> int:
         """Feature values that lazy banks have computed."""
+        ...
 
     def begin(self, log_loss: float) -> None:
         """Begin a round, with the log of the loss so far: the weights have changed."""
@@ -133,9 +147,11 @@ class RunRows(Protocol):
         Searches are of stumps with one side or two, of all features or of these members. Valid
         until the next call.
         """
+        ...
 
     def split(self, stretch: Stretch, cut: StumpCut) -> tuple[Stretch, Stretch]:
         """The examples with phi = -1 and those with phi = +1; O(n)."""
+        ...
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; O(N)."""
@@ -145,24 +161,30 @@ class RunRows(Protocol):
 
     def raw_threshold(self, feature: int, threshold: int) -> float:
         """Raw threshold of a stump whose label sums were asked for last."""
+        ...
 
     def facts(self) -> dict[str, object]:
         """What identifies the rows, by name, as JSON values."""
+        ...
 
     def state(self) -> dict[str, object]:
         """State for `restore`."""
+        ...
 
     def restore(self, state: State) -> None:
         """Restore a `state()` of a run on the same rows, bit for bit."""
 
     def small_state(self) -> dict[str, object]:
         """State for `replayed`, without the N * K weights: a checksum `weights` instead."""
+        ...
 
     def before_replay(self) -> State:
         """What `undo_replay` needs: called before the updates of a run are repeated."""
+        ...
 
     def replayed(self, state: State) -> bool:
         """Whether the weights are those of a `small_state()`; takes what else it holds."""
+        ...
 
     def undo_replay(self, before: State) -> None:
         """The weights before the replay."""
