@@ -145,6 +145,7 @@ class SearchForTargets(Protocol):
 
     def __call__(self, targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
+        ...
 
 
 class Targets:
