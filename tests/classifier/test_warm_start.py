@@ -96,7 +96,7 @@ def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
         ({"warm_start": "no"}, "same", SettingError, "warm_start must be True or False, got 'no'"),
         ({"n_rounds": 4}, "same", SettingError, "n_rounds must be at least the 5 rounds trained"),
         ({"budget": 999}, "same", SettingError, "these differ: budget 4000, now 999"),
-        ({"learner": "tree"}, "same", SettingError, "learner Stump .*, now Tree"),
+        ({"learner": "tree"}, "same", SettingError, "learner StumpLearner .*, now Tree"),
         ({"strategy": "uniform-1q"}, "same", SettingError, "strategy Laminating.*, now Uniform1Q"),
         ({"weight_init": "uniform"}, "same", SettingError, "weight_init balanced, now uniform"),
         ({"learning_rate": 0.5}, "same", SettingError, "these differ: learning_rate 0.2, now 0.5"),
