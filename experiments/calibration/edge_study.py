@@ -459,7 +459,7 @@ class EdgeMeasurer:
         """G of a stump, with votes chosen on all N examples as in the loop; O(N), cached."""
         key = (feature, threshold)
         if key not in self._edges:
-            sums = self._weights.label_sums(self._searcher.column(feature), threshold)
+            sums = self._searcher.label_sums(feature, threshold)
             self._edges[key] = min(float(np.abs(sums).sum()), 1.0)
         return self._edges[key]
 

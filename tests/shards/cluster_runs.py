@@ -19,6 +19,7 @@ continue on another cluster to the same rounds. Exit code 1 means that some did 
 from __future__ import annotations
 
 import argparse
+import importlib
 import itertools
 import signal
 import sys
@@ -80,10 +81,9 @@ def straight(
     learner: str = "stump",
 ) -> Ending:
     """Train; `disturb` is called after `at` seconds, in another thread."""
-    import distributed
-
     from boostsample.dask.cluster import DaskShards
 
+    distributed: Any = importlib.import_module("distributed")
     rounds: list[Any] = []
     timer = threading.Timer(at, disturb or (lambda: None))
     settings: Any = {"n_rounds": n_rounds, "rng": 0}

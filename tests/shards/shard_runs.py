@@ -27,9 +27,9 @@ def shard_booster(
     **settings: Any,
 ) -> ShardBooster:
     """A booster over small shards."""
-    settings: dict[str, Any] = {"n_rounds": 7, "rng": 0, **settings}
+    of_run: dict[str, Any] = {"n_rounds": 7, "rng": 0, **settings}
     made = LocalShards(small_sources()) if shards is None else shards
-    return ShardBooster(made, strategy, learner, **settings)
+    return ShardBooster(made, strategy, learner, **of_run)
 
 
 def bits(rounds: Sequence[Any]) -> list[str]:
