@@ -252,7 +252,7 @@ def test_a_weight_of_two_is_two_examples(learner: str) -> None:
 def loss_of(run: Booster, rounds: list[Round], X: NDArray[Any], Y: NDArray[Any]) -> float:
     """log10 of the mean of exp(-y f): uniform weights."""
     terms = [term for one in rounds for term in one.terms]
-    scores = Model(run._bank.families, terms, Y.shape[1]).decision_function(X)
+    scores = Model(run._rows.families, terms, Y.shape[1]).decision_function(X)
     return float(np.log10(np.exp(-Y * scores).mean()))
 
 
