@@ -1,7 +1,6 @@
 """Lists the facts of a comparison for its report: what was compared, and how to repeat it.
 
-The facts of a complete folder are in its ``settings.json``; those of an incomplete one are read
-from its cells as far as possible.
+The facts are those of ``plan.json``; cells add what the kept runs searched and when.
 """
 
 from __future__ import annotations
