@@ -13,10 +13,11 @@ import re
 import signal
 import threading
 import time
-import traceback
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from multiprocessing.connection import Connection, Pipe
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from boostsample.errors import SettingError, StrategyError, one_line
@@ -27,24 +28,18 @@ from boostsample.experiments.cells.training import (
     TrainingWatch,
     train_cell,
     warm_up_key,
+    warm_up_training,
 )
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backend import (
-    OF_TERMINAL,
-    Backend,
-    WorkerLost,
-    Workplace,
-    n_cores,
-    without_terminal,
-)
+from boostsample.threads.threads import n_threads
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names that `open_backend` accepts."""
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
-_BEGUN, _COMPILED = "begun", "compiled"
-"""What a worker process answers when it begins a cell, and when it begins to boost."""
+_IDLE = 20.0
+"""Seconds after which a process without a cell ends; the next cell starts it again."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
@@ -79,6 +74,115 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
     return DaskBackend(name, n_jobs)
 
 
+OF_TERMINAL = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+"""Signals that a terminal sends to all processes of a command."""
+_MOST_SPLITS = 2  # splits that a worker process keeps in memory
+
+
+class WorkerLost(Exception):
+    """The worker of a cell has died, left or stopped; the message is a phrase that says how."""
+
+
+class Backend(AbstractContextManager["Backend"]):
+    """Workers that train cells; a context manager that ends them.
+
+    All methods are called in one thread.
+    """
+
+    in_process = False
+    """Whether cells are trained on a `TrainingSplit` of this process, given to `submit`."""
+
+    def __init__(self, n_workers: int = 1) -> None:
+        self._n_workers = n_workers
+
+    @property
+    def n_workers(self) -> int:
+        """Cells that can be trained at once; 0 while the backend waits for a worker."""
+        return self._n_workers
+
+    def begin(self, prepared: Prepared) -> None:
+        """Set the data of the cells that are submitted next."""
+
+    @abstractmethod
+    def submit(
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
+    ) -> Future[Cell]:
+        """Start `train_cell`; at most `n_workers` at once. `WorkerLost`: it can be retried."""
+
+    def look(self) -> None:
+        """Notice lost workers; called about ten times a second while cells are trained.
+
+        DataError if the backend has waited in vain for a worker.
+        """
+
+    def end(self) -> None:
+        """Stop all training immediately."""
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+class Workplace:
+    """Trains cells in a worker process; its threads share the splits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._splits: OrderedDict[tuple[str, ...], TrainingSplit] = OrderedDict()
+        self._warm: set[tuple[str, ...]] = set()
+
+    def work(
+        self, prepared: Prepared, task: CellTask, before: Cell | None, watch: TrainingWatch
+    ) -> Cell:
+        """Train a cell, see `train_cell`."""
+        split = self.warm_up(prepared, task, before)
+        watch.begin()
+        return train_cell(split, task, watch, before)
+
+    def warm_up(self, prepared: Prepared, task: CellTask, before: Cell | None) -> TrainingSplit:
+        """Compile all that a cell needs, and return its split."""
+        warm = warm_up_key(prepared, task)
+        place = (*warm[:-1], str(task.facts["split"]))
+        with self._lock:
+            split = self._splits.get(place)
+            if split is None:
+                form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
+                split = TrainingSplit(prepared, task.repetition, form=form)
+                self._splits[place] = split
+                while len(self._splits) > _MOST_SPLITS:
+                    self._splits.popitem(last=False)
+            is_trained = before is not None and before.key == task.key
+            if not is_trained and warm not in self._warm:
+                warm_up_training(split, task)
+                self._warm.add(warm)
+        return split
+
+
+def n_cores(n_jobs: int | None, default: int) -> int:
+    """Number of workers, `default` for None; see `boostsample.threads.threads.n_threads`."""
+    return n_threads(default if n_jobs is None else n_jobs)
+
+
+@contextmanager
+def without_terminal() -> Iterator[None]:
+    """Start processes that ignore what a terminal sends: Ctrl-C, and SIGHUP when it closes.
+
+    The process that starts them receives it as well and ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in OF_TERMINAL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class _Threads(Backend):
     """Threads of this process, which share one bank; the kernels release the GIL."""
 
@@ -106,118 +210,99 @@ class _Threads(Backend):
 
 
 class _Orphan(TrainingWatch):
-    """Tells the parent process when boosting begins; ends a process whose parent has died."""
+    """Ends a process whose parent has died."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._pipe = pipe
         self._parent = os.getppid()
-
-    def begin(self) -> None:
-        self._pipe.send(_COMPILED)
 
     def check(self) -> None:
         if os.getppid() != self._parent:
             os._exit(1)
 
 
-def _serve(pipe: Connection) -> None:
-    """Train cells in a worker process: reads the data, then tasks, and answers each of them.
+_here: dict[str, Any] = {}
+"""Of a worker process: its plan and its `Workplace`."""
 
-    A task is answered by `_BEGUN`, `_COMPILED`, and the cell; or by an error after
-    one or both of the first two.
-    """
-    from joblib.externals.loky.backend import reduction
 
+def _begin_work(prepared: Prepared) -> None:
+    """Keep the data in a new worker process."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._USE_PSUTIL = False  # banks that are kept would be taken for a leak
     for number in OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)  # the parent ends us
-    workplace = Workplace()
-    with suppress(EOFError, OSError):  # the parent has gone
-        prepared = pipe.recv()
-        while True:
-            task, before = pipe.recv()
-            pipe.send(_BEGUN)
-            try:
-                answer: Cell | Exception = workplace.work(prepared, task, before, _Orphan(pipe))
-            except Exception as error:
-                answer = error
-                answer.add_note(traceback.format_exc())
-                try:
-                    reduction.loads(reduction.dumps(error))
-                except Exception:  # some exceptions can be written, but not read
-                    answer = StrategyError(f"{type(error).__name__}: {one_line(error)}")
-            pipe.send_bytes(reduction.dumps(answer))
+    _here.update(prepared=prepared, workplace=Workplace())
+
+
+def _work(task: CellTask, before: Cell | None) -> Cell:
+    """Train a cell in a worker process."""
+    from joblib.externals.loky.backend import reduction
+
+    try:
+        cell: Cell = _here["workplace"].work(_here["prepared"], task, before, _Orphan())
+        return cell
+    except Exception as error:
+        try:
+            reduction.loads(reduction.dumps(error))
+        except Exception:  # some exceptions can be written, but not read
+            raise StrategyError(f"{type(error).__name__}: {one_line(error)}") from None
+        raise
 
 
 class _Process:
-    """A worker process with a pipe of its own, so that it leaves no lock behind when it dies."""
+    """An executor of loky with one process, so that a lost process costs no cell but its own."""
 
     def __init__(self, prepared: Prepared) -> None:
-        from joblib.externals.loky.backend.process import LokyProcess
+        from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-        self._pipe, theirs = Pipe()
-        self._process: Any = LokyProcess(
-            target=_serve, args=(theirs,), daemon=True, env=_ONE_THREAD
+        self._executor: Any = ProcessPoolExecutor(
+            1, timeout=_IDLE, initializer=_begin_work, initargs=(prepared,), env=_ONE_THREAD
         )
-        with without_terminal():
-            self._process.start()
-        theirs.close()
-        self.pid: int = self._process.pid
-        self._unsent: Prepared | None = prepared
-        self._silent = False
         self._stopped_since: float | None = None
-        self.cell: Future[Cell] = Future()
-        self.warm: set[tuple[str, ...]] = set()  # each a `warm_up_key`
+        self.cell: Future[Cell] | None = None
 
     @property
     def is_lost(self) -> bool:
-        """Whether the process has ended."""
-        return self._silent or not self._process.is_alive()
+        """Whether the process has ended without being asked to."""
+        return self._executor._flags.broken is not None
 
-    def train(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Cell:
-        """Train a cell, in any thread; WorkerLost if the process ends before it has answered.
+    @property
+    def pid(self) -> int | None:
+        """Its number; None if it has not begun, or has ended."""
+        return next(iter(self._executor._processes or ()), None)
 
-        A process that ends before its first cell has begun it: the data may be what ends it.
-        """
-        from joblib.externals.loky.backend import reduction
+    def train(self, task: CellTask, before: Cell | None) -> Future[Cell]:
+        """Train a cell; the future has the error `WorkerLost` if the process ends before."""
+        cell: Future[Cell] = Future()
+        self.cell = cell
 
-        begun = self._unsent is not None
-        try:
-            if self._unsent is not None:
-                self._pipe.send_bytes(reduction.dumps(self._unsent))
-                self._unsent = None
-            self._pipe.send_bytes(reduction.dumps((task, before)))
-            begun = self._pipe.recv() == _BEGUN
-            answer = self._pipe.recv()
-            if answer == _COMPILED:
-                watch.begin()
-                answer = self._pipe.recv()
-        except (EOFError, OSError) as error:
-            self._silent = True
-            raise WorkerLost(f"process {self.pid} has ended", begun=begun) from error
-        if isinstance(answer, Exception):
-            raise answer
-        cell: Cell = answer
+        def finish(future: Future[Cell]) -> None:
+            error = CancelledError() if future.cancelled() else future.exception()
+            if isinstance(error, BrokenExecutor | CancelledError) or self._executor._flags.shutdown:
+                error = WorkerLost("its process has ended")
+            if error is None:
+                cell.set_result(future.result())
+            else:
+                cell.set_exception(error)
+
+        with without_terminal():  # which starts the process
+            self._executor.submit(_work, task, before).add_done_callback(finish)
         return cell
 
     def check_stopped(self) -> None:
         """Kill the process if it has been stopped for `_STOPPED` seconds."""
-        if not _is_stopped(self.pid):
+        if self.pid is None or not _is_stopped(self.pid):
             self._stopped_since = None
         elif self._stopped_since is None:
             self._stopped_since = time.monotonic()
         elif time.monotonic() - self._stopped_since >= _STOPPED:
-            self.kill()
-
-    def kill(self) -> None:
-        """End the process; `train` in another thread then raises WorkerLost."""
-        if self._process.is_alive():
-            os.kill(self.pid, _KILL)
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, _KILL)
 
     def close(self) -> None:
-        """Wait for the end of a lost or killed process and close its pipe."""
-        self._process.join(_STOPPED)
-        self._pipe.close()
+        """End the process."""
+        self._executor.shutdown(wait=True, kill_workers=True)
 
 
 def _is_stopped(pid: int) -> bool:
@@ -231,17 +316,16 @@ def _is_stopped(pid: int) -> bool:
 class _Processes(Backend):
     """Processes of joblib's loky, which start from any program and share no memory.
 
-    A thread of this process waits for each. A lost process is replaced when a cell needs it.
+    A lost process is replaced when a cell needs it.
     """
 
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers)
-        self._pool = ThreadPoolExecutor(n_workers)
         self._prepared: Prepared | None = None
         self._workers: list[_Process] = []
 
     def begin(self, prepared: Prepared) -> None:
-        self._end_workers()
+        self.end()
         self._prepared = prepared
 
     def submit(
@@ -252,33 +336,21 @@ class _Processes(Backend):
         watch: TrainingWatch,
     ) -> Future[Cell]:
         assert self._prepared is not None
-        idle = [worker for worker in self._workers if worker.cell.done()]
-        for lost in [worker for worker in idle if worker.is_lost]:
+        for lost in [worker for worker in self._workers if worker.is_lost]:
             self._workers.remove(lost)
-            idle.remove(lost)
-            lost.close()  # no thread reads its pipe any more
-        worker = next(iter(idle), None)
+            lost.close()
+        idle = (one for one in self._workers if one.cell is None or one.cell.done())
+        worker = next(idle, None)
         if worker is None:
             worker = _Process(self._prepared)
             self._workers.append(worker)
-        key = warm_up_key(self._prepared, task)
-        watch.compiling = key not in worker.warm
-        worker.warm.add(key)
-        worker.cell = self._pool.submit(worker.train, task, before, watch)
-        return worker.cell
+        return worker.train(task, before)
 
     def look(self) -> None:
         for worker in self._workers:
             worker.check_stopped()
 
-    def _end_workers(self) -> None:
-        for worker in self._workers:
-            worker.kill()
-        wait([worker.cell for worker in self._workers], _STOPPED)
+    def end(self) -> None:
         for worker in self._workers:
             worker.close()
         self._workers.clear()
-
-    def end(self) -> None:
-        self._end_workers()
-        self._pool.shutdown(cancel_futures=True)

@@ -3,8 +3,7 @@
 Existing cells are not trained again; those with fewer rounds are continued. Cells that another
 process of the same folder is training are skipped; at the end, this process waits for them, or
 takes them over if the other one dies. A cell whose worker is lost is tried again; after a second
-loss without other cells beside it, so that a cell that kills its workers can be identified. Workers
-that are lost before they begin it do not count.
+loss without other cells beside it, so that a cell that kills its workers can be identified.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores
+from boostsample.experiments.run.backends import Backend, WorkerLost, n_cores
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
@@ -206,7 +205,7 @@ class Schedule:
             self._pace.failed(job.task)
             self._store.release(job.task)
             if isinstance(error, WorkerLost):
-                job.tries += error.begun
+                job.tries += 1
                 if job.tries < _TRIES:
                     waiting.appendleft(job)
                     continue

@@ -168,7 +168,7 @@ def test_the_same_command_again_computes_nothing(
 ) -> None:
     assert main([*QUICK, "--results", "mine"]) == 0
     before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
-    assert len(before) == 5 + 5 * 2  # rows, curves, settings, two files of the grid; the cells
+    assert len(before) == 2 + 5 * 2  # plan and table; the cells
     table = capsys.readouterr().out
     with monkeypatch.context() as patch:
         patch.setattr(schedule_module.Schedule, "_submit", lambda *_: pytest.fail("it trained"))

@@ -8,8 +8,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, cast
-from unittest.mock import MagicMock
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +30,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
-from boostsample.experiments.run.backend import Backend, WorkerLost
-from boostsample.experiments.run.backends import check_backend, open_backend
+from boostsample.experiments.run.backends import Backend, WorkerLost, check_backend, open_backend
 from boostsample.experiments.run.compare import compare_all
 from tests.experiments.small_runs import timeless
 
@@ -160,55 +158,14 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
         os.kill(killed[0], 0)
 
 
-def test_the_pipe_of_a_lost_process_is_closed_after_its_last_reader(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A read from a closed pipe is a TypeError, or takes the bytes of another file."""
-    monkeypatch.setattr(backends_module, "_Process", lambda prepared: MagicMock())
-    order: Any = MagicMock()
-    with open_backend("loky", 2) as backend:
-        backend.begin(prepared_for())
-        workers: list[Any] = vars(backend)["_workers"]
-        reading = MagicMock(is_lost=True, cell=Future())
-        workers.append(reading)
-        backend.submit(order, None, None, TrainingWatch())
-        reading.close.assert_not_called()
-        assert len(workers) == 2
-        reading.cell.set_exception(WorkerLost("it is gone"))
-        backend.submit(order, None, None, TrainingWatch())
-        reading.close.assert_called_once_with()
-        assert reading not in workers
-
-
-def test_only_a_process_that_has_begun_a_cell_is_lost_over_it() -> None:
-    prepared, order = prepared_for(4, 1), cast("Any", None)
-    with open_backend("loky", 1) as backend:
-        compare_all([prepared], Store(), backend)
-        (idle,) = vars(backend)["_workers"]
-        os.kill(idle.pid, signal.SIGSTOP)
-        idle.kill()
-        with pytest.raises(WorkerLost) as lost:
-            idle.train(order, None, TrainingWatch())
-        assert not lost.value.begun
-        vars(backend)["_workers"].clear()
-        compare_all([prepared], Store(), backend)
-    new = vars(backends_module)["_Process"](prepared)
-    new.kill()
-    with pytest.raises(WorkerLost) as lost:
-        new.train(order, None, TrainingWatch())
-    assert lost.value.begun
-    new.close()
-
-
 class Fragile(Backend):
     """Trains at once, but loses its workers over one strategy, and over what is beside it then."""
 
     in_process = True
 
-    def __init__(self, label: str, times: int, begun: bool = True) -> None:
+    def __init__(self, label: str, times: int) -> None:
         self.label = label
         self.times = times
-        self.begun = begun
         self.held: Future[Cell] | None = None
         self.submitted: list[str] = []
 
@@ -234,7 +191,7 @@ class Fragile(Backend):
             self.times -= 1
             for one in (future, self.held):
                 if one is not None:
-                    one.set_exception(WorkerLost("it is gone", begun=self.begun))
+                    one.set_exception(WorkerLost("it is gone"))
             self.held = None
         elif len(self.submitted) == 1:
             self.held = future
@@ -254,12 +211,6 @@ def test_cells_whose_workers_were_lost_are_tried_again() -> None:
     first = ["laminating", "uniform-naive:n_features=2"]
     assert backend.submitted[:2] == first
     assert sorted(backend.submitted[2:]) == sorted([*first, first[1], "mas-naive"])
-
-
-def test_workers_that_are_lost_before_they_begin_a_cell_do_not_count() -> None:
-    prepared = prepared_for(5, 1)
-    found = compare_all([prepared], Store(), Fragile("mas-naive", 5, begun=False))
-    assert timeless(found) == rows_by("threading", 1, prepared)
 
 
 def test_a_cell_that_kills_its_workers_is_named(tmp_path: Path) -> None:

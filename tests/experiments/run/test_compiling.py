@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
@@ -26,8 +25,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.run import schedule
-from boostsample.experiments.run.backend import Backend
-from boostsample.experiments.run.backends import open_backend
+from boostsample.experiments.run.backends import Backend, open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS, make_strategy
@@ -162,12 +160,10 @@ def test_progress_knows_compiling_from_boosting() -> None:
     assert left
 
 
-@pytest.mark.parametrize("name", ["loky", "dask"])
-def test_workers_tell_when_they_begin_to_boost(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_workers_of_dask_tell_when_they_begin_to_boost(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if name == "dask" and importlib.util.find_spec("distributed") is None:
-        pytest.skip("distributed is not installed")
+    pytest.importorskip("distributed")
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
     told: list[bool] = []
 
@@ -178,6 +174,6 @@ def test_workers_tell_when_they_begin_to_boost(
                 told.append(value)
 
     monkeypatch.setattr(schedule, "TrainingWatch", Watch)
-    with open_backend(name, 1) as backend:
+    with open_backend("dask", 1) as backend:
         compare_all([prepared_for(repeats=1)], Store(), backend)
     assert told[-2:] == [True, False]
