@@ -21,7 +21,8 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
-from boostsample.experiments.run.backends import Backend, open_backend
+from boostsample.experiments.run.backend import Backend
+from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.schedule import Schedule
 
 

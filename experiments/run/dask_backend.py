@@ -40,7 +40,7 @@ from boostsample.experiments.cells.training import (
     warm_up_key,
 )
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backends import (
+from boostsample.experiments.run.backend import (
     Backend,
     WorkerLost,
     Workplace,

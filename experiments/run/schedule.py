@@ -30,7 +30,7 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backends import Backend, WorkerLost, n_cores
+from boostsample.experiments.run.backend import Backend, WorkerLost, n_cores
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train

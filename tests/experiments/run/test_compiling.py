@@ -25,7 +25,8 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.run import schedule
-from boostsample.experiments.run.backends import Backend, open_backend
+from boostsample.experiments.run.backend import Backend
+from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS, make_strategy

@@ -22,7 +22,8 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.run.backends import Backend, open_backend
+from boostsample.experiments.run.backend import Backend
+from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.cluster import PATIENCE, Cluster
