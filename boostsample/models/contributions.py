@@ -34,7 +34,7 @@ _CHUNK = 64
 """Rounds at a time."""
 _VALUES = 2**20
 """Factors and rows at a time."""
-_Product: TypeAlias = tuple[tuple[tuple[int, int], ...], NDArray[np.int8]]
+Product: TypeAlias = tuple[tuple[tuple[int, int], ...], NDArray[np.int8]]
 """Terms, each with its side (+1 or -1: whether the row takes it; 0: phi itself), and votes (K,)."""
 
 
@@ -163,7 +163,7 @@ def _blocks(n_rows: int, n_conditions: int) -> Iterator[slice]:
 
 def _factors(model: Model, start: int, end: int) -> _Factors:
     """The products of rounds start, ..., end - 1."""
-    products = [part for number in range(start, end) for part in _products(model, number)]
+    products = [part for number in range(start, end) for part in products_of_round(model, number)]
     listed: list[tuple[int, int]] = []
     factors: list[tuple[int, int, int]] = []
     first: list[int] = []
@@ -182,18 +182,22 @@ def _factors(model: Model, start: int, end: int) -> _Factors:
     return _Factors(term, side, begin, of_factor, game_of, np.array(first, np.int64), votes)
 
 
-def _products(model: Model, number: int) -> list[_Product]:
-    """One round as a sum of products."""
+def products_of_round(model: Model, number: int) -> list[Product]:
+    """A round, counted from 0, as a sum of products of conditions and votes.
+
+    A stump is one product with itself as factor, its side 0; a product one with all of its factors;
+    a tree has one for each leaf, with the path to it.
+    """
     part = model.terms(number, number + 1)
     children: dict[tuple[int, int], list[int]] = {}
     for term in range(part.start + 1, part.stop):
         place = part.start + int(model.parent[term]), int(model.side[term])
         children.setdefault(place, []).append(term)
 
-    def expanded(term: int) -> list[_Product]:
+    def expanded(term: int) -> list[Product]:
         above, below = model.votes[term], model.below[term]
         alone = (term, 1) not in children and (term, -1) not in children
-        made: list[_Product] = []
+        made: list[Product] = []
         if alone and np.array_equal(above, -below):
             made.append((((term, 0),), above))
         else:

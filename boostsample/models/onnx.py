@@ -8,71 +8,19 @@ are the model's, to the bit. Probabilities are those of
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.models.contributions import products_of_round
 from boostsample.models.model import Model
 
 _CHUNK = 256
 """Terms at a time: the examples of a batch times this many doubles are in memory."""
 _STEPS = 24
 """Steps of Newton's method, with bisection; 2 to 5 are usual."""
-
-
-class Unit(NamedTuple):
-    """A product of conditions, signs and votes; the sum over all units is the score, exactly.
-
-    A unit is w_l times 1 if all conditions of its path hold, else 0, times the signs phi of its
-    factors. A stump is one unit with itself as factor; a product one with all of its factors; a
-    tree has one for each leaf, with the path to it.
-
-    Attributes
-    ----------
-    path : tuple of (int, int)
-        Positions of terms, and the sides of them, +1 or -1, that must be taken.
-    factors : tuple of int
-        Terms whose phi are multiplied.
-    votes : ndarray of int64, shape (K,)
-        -1 or +1.
-    """
-
-    path: tuple[tuple[int, int], ...]
-    factors: tuple[int, ...]
-    votes: NDArray[np.int64]
-
-
-def units_of_round(model: Model, number: int) -> list[Unit]:
-    """The units of a round, counted from 0."""
-    terms = model.terms(number, number + 1)
-    children: dict[int, dict[int, list[int]]] = {t: {} for t in range(terms.start, terms.stop)}
-    for t in range(terms.start + 1, terms.stop):
-        parent = terms.start + int(model.parent[t])
-        children[parent].setdefault(int(model.side[t]), []).append(t)
-    return list(_units(model, terms.start, children))
-
-
-def _units(model: Model, t: int, children: dict[int, dict[int, list[int]]]) -> Iterator[Unit]:
-    """The units of a term with all that is below it."""
-    below, votes = children[t], {1: model.votes[t], -1: model.below[t]}
-    if not {-1, 1} & below.keys() and np.array_equal(votes[-1], -votes[1]):
-        parts = [[Unit((), (t,), votes[1].astype(np.int64))]]
-    else:
-        parts = [[]]
-        for side in (-1, 1):
-            leaf = [Unit((), (), votes[side].astype(np.int64))]
-            for unit in _units(model, below[side][0], children) if side in below else leaf:
-                parts[0].append(unit._replace(path=((t, side), *unit.path)))
-    parts += [list(_units(model, factor, children)) for factor in below.get(0, ())]
-    for chosen in itertools.product(*parts):
-        path = tuple(step for unit in chosen for step in unit.path)
-        factors = tuple(step for unit in chosen for step in unit.factors)
-        votes_of_all = np.prod([unit.votes for unit in chosen], axis=0, dtype=np.int64)
-        yield Unit(path, factors, votes_of_all)
 
 
 class Graph:
@@ -126,9 +74,7 @@ def add_scores_graph(
         end = start + 1
         while end < len(model) and firsts[end + 1] - firsts[start] <= _CHUNK:
             end += 1
-        units = [(number, u) for number in range(start, end) for u in units_of_round(model, number)]
-        part = slice(firsts[start], firsts[end])
-        sums, offset = _chunk(graph, model, inputs, columns, part, units)
+        sums, offset = _chunk(graph, model, inputs, columns, start, end)
         base += offset
         for part_sum in sums:
             total = graph.add("Add", total, part_sum) if total else part_sum
@@ -140,34 +86,45 @@ def add_scores_graph(
     return graph.add("Add", total, graph.constant(base), to=to)
 
 
+class _Unit(NamedTuple):
+    path: list[tuple[int, bool]]  # terms, and whether phi = +1 is required
+    factors: list[int]  # terms whose phi are multiplied
+    votes: NDArray[np.float64]
+
+
 def _chunk(
     graph: Graph,
     model: Model,
     inputs: str,
     columns: NDArray[np.int64],
-    part: slice,
-    units: list[tuple[int, Unit]],
+    start: int,
+    end: int,
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Add the units of some rounds: arrays to be summed, double (n, K), and a constant (K,)."""
+    """Add rounds start, ..., end - 1: arrays to be summed, double (n, K), and a constant (K,)."""
+    part = model.terms(start, end)
     values = graph.add("Gather", inputs, graph.constant(columns[part]), axis=1)
     threshold = model.threshold[part].astype(np.float32)
     sides = graph.add("GreaterOrEqual", values, graph.constant(threshold))
-    kinds: dict[tuple[int, int], list[tuple[int, Unit]]] = defaultdict(list)
-    for number, unit in units:
-        kinds[len(unit.path), len(unit.factors)].append((number, unit))
+    # Products with as many conditions and factors are one matrix product.
+    kinds: dict[tuple[int, int], list[_Unit]] = defaultdict(list)
+    for number in range(start, end):
+        for conditions, signs in products_of_round(model, number):
+            path = [(term, side > 0) for term, side in conditions if side]
+            factors = [term for term, side in conditions if not side]
+            unit = _Unit(path, factors, model.coefficient[model.first[number]] * signs)
+            kinds[len(path), len(factors)].append(unit)
     sums, base = [], np.zeros(model.n_labels)
     for (n_path, n_factors), alike in sorted(kinds.items()):
-        alpha = model.coefficient[model.first[[number for number, _ in alike]]]
-        votes = alpha[:, None] * np.array([unit.votes for _, unit in alike])
+        votes = np.array([unit.votes for unit in alike])
         holds, sign = "", ""
         for at in range(n_path):
-            terms = np.array([unit.path[at][0] for _, unit in alike]) - part.start
-            wanted = np.array([unit.path[at][1] > 0 for _, unit in alike])
+            terms = np.array([unit.path[at][0] for unit in alike]) - part.start
+            wanted = np.array([unit.path[at][1] for unit in alike])
             taken = graph.add("Gather", sides, graph.constant(terms), axis=1)
             met = graph.add("Equal", taken, graph.constant(wanted))
             holds = graph.add("And", holds, met) if holds else met
         for at in range(n_factors):
-            terms = np.array([unit.factors[at] for _, unit in alike]) - part.start
+            terms = np.array([unit.factors[at] for unit in alike]) - part.start
             taken = sides
             if not np.array_equal(terms, np.arange(part.stop - part.start)):
                 taken = graph.add("Gather", sides, graph.constant(terms), axis=1)

@@ -17,8 +17,8 @@ from sklearn.exceptions import NotFittedError
 from boostsample import BoostSampleClassifier, DataError, SettingError, onnx_inputs, to_onnx
 from boostsample.families import Columns, Haar
 from boostsample.models import onnx as onnx_scores
+from boostsample.models.contributions import products_of_round
 from boostsample.models.model import Model
-from boostsample.models.onnx import units_of_round
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
 from tests.problems import table
@@ -96,20 +96,18 @@ def test_equal_scores_have_the_first_label() -> None:
     assert run(classifier_of(one, ["no", "yes"]), X)[0].tolist() == ["no", "no"]
 
 
-def test_units_add_up_to_the_outputs() -> None:
+def test_products_add_up_to_the_outputs() -> None:
     rng = np.random.default_rng(7)
     for _ in range(30):
         terms = random_round(rng, 3, 2)
         model = Model([Columns(range(3))], terms, 2)
         sides = rng.random((len(terms), 20)) < 0.5
         total = np.zeros((20, 2))
-        for unit in units_of_round(model, 0):
+        for conditions, votes in products_of_round(model, 0):
             holds = np.ones(20)
-            for t, side in unit.path:
-                holds *= sides[t] == (side > 0)
-            for t in unit.factors:
-                holds *= np.where(sides[t], 1, -1)
-            total += holds[:, None] * unit.votes
+            for t, side in conditions:
+                holds *= np.where(sides[t], 1, -1) if side == 0 else sides[t] == (side > 0)
+            total += holds[:, None] * votes
         np.testing.assert_array_equal(total, model.outputs(sides))
 
 
