@@ -29,7 +29,7 @@ from boostsample.strategies import UniformNaive
 def test_of_bytes() -> None:
     assert sha256_of_bytes(b"abc") == hashlib.sha256(b"abc").hexdigest()
     parts = [(b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b""), (b"c", b"ab")]
-    assert len({sha256_of_bytes(*given) for given in parts}) == len(parts)
+    assert len({sha256_of_bytes(*part) for part in parts}) == len(parts)
 
 
 def test_of_json() -> None:
@@ -54,8 +54,8 @@ def test_of_arrays(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
     monkeypatch.setattr(hashing, "_BLOCK_BYTES", block)
     X = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
     y = np.arange(10)
-    for given in ([X], [X, y], [y, X], [X[:0]], [X[::2]], [X.astype(np.float64)], [y > 3]):
-        assert sha256_of_arrays(*given) == naive(*given)
+    for arrays in ([X], [X, y], [y, X], [X[:0]], [X[::2]], [X.astype(np.float64)], [y > 3]):
+        assert sha256_of_arrays(*arrays) == naive(*arrays)
     assert sha256_of_arrays(np.asfortranarray(X)) == sha256_of_arrays(X)
 
 
@@ -76,15 +76,15 @@ def test_the_code_of_a_class_is_that_of_its_file_and_of_its_base_classes(
     )
     (tmp_path / "code_base.py").write_text(base)
     (tmp_path / "code_mine.py").write_text("import code_base\n\nclass Mine(code_base.Base): ...\n")
-    mine = importlib.import_module("code_mine").Mine
-    before = code_of(mine)
+    kind = importlib.import_module("code_mine").Mine
+    before = code_of(kind)
     assert len(before) == 64
     for file in ("code_base.py", "code_mine.py"):
         text = (tmp_path / file).read_text()
         (tmp_path / file).write_text(f"{text}# another helper\n")
-        assert code_of(mine) != before
+        assert code_of(kind) != before
         (tmp_path / file).write_text(text)
-    assert code_of(mine) == before
+    assert code_of(kind) == before
     assert code_of(UniformNaive) == ""
 
 

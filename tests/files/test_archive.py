@@ -93,7 +93,7 @@ def test_what_is_written_is_read(size: int, n_entries: int, seed: int) -> None:
     assert read.keys() == entries.keys()
     for name, values in entries.items():
         np.testing.assert_array_equal(read[name], values)
-    total = sum(one.file_size for one in zipfile.ZipFile(io.BytesIO(content)).infolist())
+    total = sum(file.file_size for file in zipfile.ZipFile(io.BytesIO(content)).infolist())
     archive_entries(content, total)
     with pytest.raises(DataError, match="bytes, got"):
         archive_entries(content, total - 1)

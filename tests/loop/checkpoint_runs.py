@@ -22,22 +22,22 @@ def new_booster(
     """A booster with a bank of its own, as another process has it."""
     n_labels, Y = settings.pop("n_labels", 3), settings.pop("Y", None)
     bank = bank_of(table(), groups=2) if bank is None else bank
-    given: dict[str, Any] = {"n_rounds": PLANNED, "rng": 0, **settings}
+    arguments: dict[str, Any] = {"n_rounds": PLANNED, "rng": 0, **settings}
     labels = noisy_labels(n_labels=n_labels) if Y is None else Y
-    return Booster(bank, given.pop("rows", None), labels, strategy, learner, **given)
+    return Booster(bank, arguments.pop("rows", None), labels, strategy, learner, **arguments)
 
 
 def bits_of(rounds: list[Round], booster: Booster) -> list[str]:
     """Terms, history without seconds, and the state after the rounds: texts that hold each bit."""
-    found = [pack_state(booster.small_state()), str(booster.finished)]
-    for one in rounds:
-        found.append(repr([{**row, "seconds": 0.0} for row in one.rows]))
-        found.append(float(one.edge).hex())
-        for term in one.terms:
-            votes = [None if one is None else one.tolist() for one in (term.votes, term.below)]
+    texts = [pack_state(booster.small_state()), str(booster.finished)]
+    for done in rounds:
+        texts.append(repr([{**row, "seconds": 0.0} for row in done.rows]))
+        texts.append(float(done.edge).hex())
+        for term in done.terms:
+            votes = [None if side is None else side.tolist() for side in (term.votes, term.below)]
             cut = term.feature, term.threshold, float(term.value).hex(), float(term.alpha).hex()
-            found.append(repr((*cut, votes, term.search, term.parent, term.side)))
-    return found
+            texts.append(repr((*cut, votes, term.search, term.parent, term.side)))
+    return texts
 
 
 def straight(booster: Booster) -> list[str]:

@@ -51,13 +51,17 @@ def by_fit(strategy: str, learner: str, path: Path | None) -> list[str]:
     """The bits of a fit, with or without a checkpoint."""
     X = table(60, 5)
     y = np.random.default_rng(1).integers(0, 3, 60)
-    given: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 5, "early_stopping": True}
+    arguments: dict[str, Any] = {"n_rounds": ROUNDS, "random_state": 5, "early_stopping": True}
     model = BoostSampleClassifier(
-        strategy, learner, checkpoint=path, checkpoint_seconds=0, **given
+        strategy, learner, checkpoint=path, checkpoint_seconds=0, **arguments
     ).fit(X, y)
     history = [{**row, "seconds": 0.0} for row in model.history_]
-    found = [model.decision_function(X), model.validation_error_]
-    return [repr(history), repr(model.strategy_.state()), *(one.tobytes().hex() for one in found)]
+    predicted = [model.decision_function(X), model.validation_error_]
+    return [
+        repr(history),
+        repr(model.strategy_.state()),
+        *(array.tobytes().hex() for array in predicted),
+    ]
 
 
 WAYS: tuple[Callable[[str, str, Path | None], list[str]], ...] = (by_hand, by_fit)
@@ -105,19 +109,19 @@ class Kills:
             saved = self._saved()
             assert saved >= n_saved, f"{n_saved - saved} rounds of {strategy}, {learner} are lost"
             n_saved = saved
-        found = way(strategy, learner, self.path)
+        bits = way(strategy, learner, self.path)
         self.runs += 1
-        if found != want:
+        if bits != want:
             self.different += 1
             sys.stdout.write(f"{way.__name__} of {strategy}, {learner}: DIFFERENT\n")
 
     def _saved(self) -> int:
         """Rounds in the file, which is whole or not there; halves are under other names."""
-        for one in self.path.parent.iterdir():
-            if one != self.path:
-                assert one.name.endswith(TEMPORARY), one
+        for file in self.path.parent.iterdir():
+            if file != self.path:
+                assert file.name.endswith(TEMPORARY), file
                 self.halves += 1
-                one.unlink()
+                file.unlink()
         saved: RunFile | None = read_checkpoint(self.path)
         return 0 if saved is None else len(saved.rounds)
 
@@ -127,17 +131,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cycles", type=int, default=1000, help="processes to kill")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+    options = parser.parse_args()
     kinds = [(w, s, k) for w in WAYS for s in strategy_names() for k in LEARNERS]
-    order = np.random.default_rng(given.seed).permutation(len(kinds)).tolist()
-    each = max(10, given.cycles // len(kinds))  # kills of a run, so that every kind has its turn
+    order = np.random.default_rng(options.seed).permutation(len(kinds)).tolist()
+    each = max(10, options.cycles // len(kinds))  # kills of a run, so that every kind has its turn
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        kills = Kills(Path(folder), given.seed)
+        kills = Kills(Path(folder), options.seed)
         at = 0
-        while kills.killed < given.cycles:
+        while kills.killed < options.cycles:
             way, strategy, learner = kinds[order[at % len(order)]]
-            kills.run(way, strategy, learner, min(each, given.cycles - kills.killed))
+            kills.run(way, strategy, learner, min(each, options.cycles - kills.killed))
             at += 1
     told = "the same bits" if not kills.different else f"{kills.different} DIFFERENT"
     sys.stdout.write(

@@ -90,10 +90,10 @@ def test_the_loss_for_any_number_of_labels(n_labels: int, kind: str) -> None:
 def test_a_row() -> None:
     booster = booster_of(Laminating(), n_rounds=3)
     before = time.perf_counter()
-    one = booster.next_round()
+    done = booster.next_round()
     passed = time.perf_counter() - before
-    assert isinstance(one, Round)
-    (row,), (term,) = one.rows, one.terms
+    assert isinstance(done, Round)
+    (row,), (term,) = done.rows, done.terms
     for name, value in row.items():
         assert type(value) in (int, float, str), name
     assert (row["round"], row["search"], row["stopped"]) == (1, 0, "")
@@ -169,16 +169,16 @@ def test_boost_is_the_loop_over_a_booster() -> None:
 def test_an_edge_of_one_ends_the_training() -> None:
     X, Y = perfect()
     booster = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
-    one = booster.next_round()
-    (row,), (term,) = one.rows, one.terms
+    done = booster.next_round()
+    (row,), (term,) = done.rows, done.terms
     assert row["edge"] == pytest.approx(1.0, abs=1e-12)
     assert row["alpha"] == pytest.approx(math.atanh(1 - EDGE_GAP), rel=1e-9)
     assert term.alpha == row["alpha"]
-    model = Model(bank_of(X).families, one.terms, 1)
+    model = Model(bank_of(X).families, done.terms, 1)
     loss = loss_of(X, Y, np.ones(Y.shape), model)
     assert row["log10_loss"] == pytest.approx(math.log10(loss), rel=1e-9)
     assert "edge 1" in row["stopped"]
-    assert one.last
+    assert done.last
     assert booster.finished
     with pytest.raises(StrategyError, match="training has ended in round 1: edge 1"):
         booster.next_round()
@@ -211,10 +211,10 @@ def test_an_edge_of_zero_is_a_row_with_alpha_zero() -> None:
     booster = Booster(bank_of(X), None, Y, "uniform-naive:n_features=2", n_rounds=4, rng=0)
     before = booster.state()["weights"]["values"]
     for number in range(1, 5):
-        one = booster.next_round()
-        (row,), (term,) = one.rows, one.terms
+        done = booster.next_round()
+        (row,), (term,) = done.rows, done.terms
         assert (row["round"], row["edge"], row["alpha"], row["log10_loss"]) == (number, 0, 0, 0)
-        assert (term.alpha, one.last) == (0.0, False)
+        assert (term.alpha, done.last) == (0.0, False)
         assert term.votes.tolist() == [1]  # a sum of 0 votes +1
     np.testing.assert_array_equal(booster.state()["weights"]["values"], before)
 

@@ -24,8 +24,8 @@ def step_with(budget: int = 10**9, seed: int = 0) -> Step:
     return step_of(bank_of(table(), groups=2), noisy_labels(), budget=budget, seed=seed)
 
 
-def one_round(what: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
-    row: dict[str, Any] = booster_of(what, **settings).next_round().rows[0]
+def one_round(choose: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
+    row: dict[str, Any] = booster_of(choose, **settings).next_round().rows[0]
     return row
 
 
@@ -154,34 +154,34 @@ def test_stumps_that_change_between_charge_and_work_gain_nothing() -> None:
     Growing.shown = 0
     sly = Growing(good.feature, good.threshold[:1], good.votes[:1], good.edge)
     try:
-        found = step.edges(sly, sample)
+        edges = step.edges(sly, sample)
     except BoostSampleError:
         assert step.spent == spent
     else:
-        assert step.spent - spent == found.size * N
+        assert step.spent - spent == edges.size * N
 
 
 def test_features_that_change_between_charge_and_work_gain_nothing() -> None:
     step = step_with()
-    mine = np.array([0, 1])
-    stumps = step.search(mine, step.draw(5))
-    mine[:] = 7
+    features = np.array([0, 1])
+    stumps = step.search(features, step.draw(5))
+    features[:] = 7
     assert stumps.feature.tolist() == [0, 1]
 
 
 def test_old_steps_and_samples_are_refused() -> None:
-    kept: list[Any] = []
+    samples: list[Any] = []
 
     def keep(step: Step) -> Stump:
         sample = step.draw(20)
         stumps = step.search([0], sample)
-        kept.append((step, sample, stumps))
+        samples.append((step, sample, stumps))
         return stumps.best()
 
     booster = booster_of(keep)
     booster.next_round()
     booster.next_round()
-    (step, sample, stumps), (newer, _, _) = kept
+    (step, sample, stumps), (newer, _, _) = samples
     too_late: list[Callable[[], Any]] = [
         lambda: step.draw(3),
         lambda: step.search([0], sample),
@@ -214,12 +214,12 @@ def test_a_stump_that_was_not_searched_is_refused() -> None:
     for cheat in (other_threshold, other_feature, nothing_searched):
         with pytest.raises(StrategyError, match="not searched in this step"):
             one_round(cheat)
-    kept: list[Stump] = []
+    stumps: list[Stump] = []
 
     def from_an_earlier_round(step: Step) -> Stump:
         fresh = step.search([step.round], step.draw(N)).best()
-        kept.append(fresh)
-        return kept[0]
+        stumps.append(fresh)
+        return stumps[0]
 
     booster = booster_of(from_an_earlier_round)
     booster.next_round()

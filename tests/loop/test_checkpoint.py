@@ -57,15 +57,15 @@ def test_any_strategy_and_learner_goes_on_to_the_same_bits(
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("n_labels", [1, 17])
 def test_any_number_of_labels(learner: str, n_labels: int, path: Path) -> None:
-    given: dict[str, Any] = {"n_labels": n_labels}
-    until(path, new_booster("laminating", learner, **given), 3)
-    resumed = finished(path, new_booster("laminating", learner, **given))
-    assert resumed == straight(new_booster("laminating", learner, **given))
+    problem: dict[str, Any] = {"n_labels": n_labels}
+    until(path, new_booster("laminating", learner, **problem), 3)
+    resumed = finished(path, new_booster("laminating", learner, **problem))
+    assert resumed == straight(new_booster("laminating", learner, **problem))
 
 
 def test_rows_and_weights_of_examples(path: Path) -> None:
     rows = np.random.default_rng(3).permutation(80)[:50]
-    given: dict[str, Any] = {
+    problem: dict[str, Any] = {
         "rows": rows,
         "Y": noisy_labels()[rows],
         "example_weight": np.random.default_rng(4).integers(0, 4, 50).astype(float),
@@ -74,7 +74,7 @@ def test_rows_and_weights_of_examples(path: Path) -> None:
     }
 
     def fresh() -> dict[str, Any]:
-        return {**given, "rng": np.random.Generator(np.random.MT19937(8))}
+        return {**problem, "rng": np.random.Generator(np.random.MT19937(8))}
 
     until(path, new_booster(**fresh()), 3)
     assert finished(path, new_booster(**fresh())) == straight(new_booster(**fresh()))
@@ -103,7 +103,7 @@ def test_a_lazy_bank_computes_only_what_the_terms_need(learner: str, path: Path)
     bank = _bank("lazy", X)
     booster = new_booster("uniform-naive:n_features=2", learner, bank)
     checkpoint = Checkpoint(path, booster)
-    used = {term.feature for one in checkpoint.rounds for term in one.terms}
+    used = {term.feature for done in checkpoint.rounds for term in done.terms}
     computed = {j for family in bank.families for asked in family.asked for j in asked}  # type: ignore[attr-defined]  # of Powers
     assert computed
     assert len(computed) <= len(used)
@@ -112,8 +112,8 @@ def test_a_lazy_bank_computes_only_what_the_terms_need(learner: str, path: Path)
             checkpoint.next_round()
     plain = new_booster("uniform-naive:n_features=2", learner, _bank("lazy", X))
     rounds = [plain.next_round() for _ in range(PLANNED)]
-    for one in (*rounds, *checkpoint.rounds):
-        for row in one.rows:
+    for done in (*rounds, *checkpoint.rounds):
+        for row in done.rows:
             row["values_computed"] = 0  # what this process computed
     assert bits_of(checkpoint.rounds, booster) == bits_of(rounds, plain)
 
@@ -172,9 +172,9 @@ def test_boost_goes_on(path: Path) -> None:
     saved = read_checkpoint(path)
     assert saved is not None
     assert len(saved.rounds) == 3
-    found = list(boost(bank, None, Y, "ucb", checkpoint=path, checkpoint_seconds=0, **parts))
+    rounds = list(boost(bank, None, Y, "ucb", checkpoint=path, checkpoint_seconds=0, **parts))
     booster = new_booster()
-    assert bits_of(found, booster) == bits_of(want, booster)
+    assert bits_of(rounds, booster) == bits_of(want, booster)
 
 
 def test_saves_happen_after_the_first_round_and_then_every_so_often(
@@ -186,8 +186,8 @@ def test_saves_happen_after_the_first_round_and_then_every_so_often(
     checkpoint = Checkpoint(path, booster, seconds=10.0)
 
     def saved() -> int:
-        found = read_checkpoint(path)
-        return 0 if found is None else len(found.rounds)
+        run = read_checkpoint(path)
+        return 0 if run is None else len(run.rounds)
 
     assert saved() == 0
     lengths = []

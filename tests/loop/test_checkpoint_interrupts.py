@@ -109,10 +109,10 @@ def test_ctrl_c_before_anything_is_saved(
 
 def test_ctrl_c_between_two_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.checkpoint"
-    given: dict[str, Any] = {"n_rounds": 7, "rng": 0, "checkpoint": path}
+    arguments: dict[str, Any] = {"n_rounds": 7, "rng": 0, "checkpoint": path}
 
     def consumer() -> None:
-        for done in boost(bank_of(table()), None, noisy_labels(), UniformNaive(), **given):
+        for done in boost(bank_of(table()), None, noisy_labels(), UniformNaive(), **arguments):
             if done.rows[0]["round"] == 3:
                 raise KeyboardInterrupt
 
@@ -142,14 +142,14 @@ def test_between_two_rounds_signals_work_as_ever(
 def test_two_checkpoints_at_once_leave_the_handlers_as_they_were(
     tmp_path: Path, interrupted: Any
 ) -> None:
-    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
     checkpoints = [Checkpoint(tmp_path / name, booster()) for name in ("one", "two")]
     for checkpoint in checkpoints:
         checkpoint.__enter__()
         checkpoint.next_round()
     for checkpoint in checkpoints:
         checkpoint.__exit__(None, None, None)
-    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_handlers_of_the_user_stay(tmp_path: Path, interrupted: Any) -> None:
@@ -237,4 +237,4 @@ def test_old_temporary_files_are_removed(tmp_path: Path) -> None:
     for name in (names[0], names[2]):
         os.utime(tmp_path / name, (0, 0))
     Checkpoint(path, booster())
-    assert sorted(one.name for one in tmp_path.iterdir()) == sorted(names[1:])
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names[1:])

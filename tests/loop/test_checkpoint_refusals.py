@@ -44,10 +44,10 @@ def path(tmp_path: Path, content: bytes) -> Path:
     return path
 
 
-def refusal(path: Path, kind: type[BoostSampleError] = DataError, **given: Any) -> str:
+def refusal(path: Path, kind: type[BoostSampleError] = DataError, **changes: Any) -> str:
     """The message with which a checkpoint is refused; the booster is as it was."""
     before = path.read_bytes() if path.is_file() else None
-    settings = {"strategy": "ucb", "learner": "tree:n_leaves=4", **given}
+    settings = {"strategy": "ucb", "learner": "tree:n_leaves=4", **changes}
     booster = new_booster(**settings)
     with pytest.raises(kind) as caught:
         Checkpoint(path, booster)
@@ -100,7 +100,7 @@ def test_another_run_is_refused_by_naming_what_differs(difference: str, path: Pa
     assert difference in named
     # Data of another shape differ in more than one fact.
     known = ("other features in the bank", "other labels of the training examples")
-    assert all(one in known for one in extra.split("; ") if one), named
+    assert all(fact in known for fact in extra.split("; ") if fact), named
 
 
 def test_other_families_are_named(path: Path) -> None:

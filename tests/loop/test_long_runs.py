@@ -55,7 +55,7 @@ def test_the_loss_is_the_product_of_the_edges_after_10_000_rounds(noise: float) 
         rng=0,
     )
     rounds = [booster.next_round() for _ in range(10_000)]
-    model = Model(bank.families, [term for one in rounds for term in one.terms], 10)
+    model = Model(bank.families, [term for done in rounds for term in done.terms], 10)
     told = float(rounds[-1].rows[0]["log10_loss"]) * math.log(10.0)
     assert told < -1.0  # it has learned something
     assert math.expm1(told - log_loss_of(model.decision_function(X), Y)) == pytest.approx(

@@ -39,13 +39,13 @@ SECRET = (
 
 def reachable(start: dict[str, Any]) -> list[tuple[str, Any]]:
     """Everything that public names lead to: attributes, items, bases of arrays."""
-    found, seen, todo = [], set(), list(start.items())
+    reached, seen, todo = [], set(), list(start.items())
     while todo:
         path, thing = todo.pop()
         if id(thing) in seen or isinstance(thing, type | int | float | str | bytes | None):
             continue
         seen.add(id(thing))
-        found.append((path, thing))
+        reached.append((path, thing))
         if type(thing).__module__.startswith("numpy.random"):
             continue  # a stream of random numbers, whatever it is made of
         if isinstance(thing, np.ndarray):  # its other attributes are endless views of it
@@ -63,7 +63,7 @@ def reachable(start: dict[str, Any]) -> list[tuple[str, Any]]:
                     continue
                 if not callable(value):
                     todo.append((f"{path}.{name}", value))
-    return found
+    return reached
 
 
 def test_weights_labels_and_bank_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,17 +117,17 @@ def test_rows_in_any_order_train_the_same_exact_model() -> None:
     first = Booster(bank, rows, Y[rows], Full(), n_rounds=10)
     second = Booster(bank, ordered, Y[ordered], Full(), n_rounds=10)
     for _ in range(10):
-        one, two = first.next_round(), second.next_round()
-        assert one.terms[0].feature == two.terms[0].feature
-        assert one.rows[0]["edge"] == pytest.approx(two.rows[0]["edge"], abs=1e-6)
+        left, two = first.next_round(), second.next_round()
+        assert left.terms[0].feature == two.terms[0].feature
+        assert left.rows[0]["edge"] == pytest.approx(two.rows[0]["edge"], abs=1e-6)
 
 
 def test_the_strategy_is_copied() -> None:
-    mine = Laminating()
-    first, second = booster_of(mine), booster_of(mine)
+    laminating = Laminating()
+    first, second = booster_of(laminating), booster_of(laminating)
     rows_of(first, 3)
-    assert vars(mine) == {"n_features": None, "scheme": "iid"}
-    assert first.strategy is not mine
+    assert vars(laminating) == {"n_features": None, "scheme": "iid"}
+    assert first.strategy is not laminating
     assert rows_of(second, 3) == rows_of(booster_of(Laminating()), 3)
 
 
@@ -142,8 +142,8 @@ def test_seeds_and_generators() -> None:
 def booster(learner: str, n_labels: int = 3, n: int = 80, **settings: Any) -> Booster:
     strategy = settings.pop("strategy", "uniform-naive:n_features=3")
     bank = bank_of(table(n), groups=2)
-    given: dict[str, Any] = {"rng": 0, "n_rounds": 6, **settings}
-    return Booster(bank, None, noisy_labels(n, n_labels), strategy, learner, **given)
+    arguments: dict[str, Any] = {"rng": 0, "n_rounds": 6, **settings}
+    return Booster(bank, None, noisy_labels(n, n_labels), strategy, learner, **arguments)
 
 
 def bits(run: Booster, n_rounds: int) -> tuple[Any, ...]:
@@ -172,10 +172,10 @@ def test_any_round_continues_to_identical_bits(learner: str, n_labels: int, stra
         second.restore(states[at])
         rows_of(second, 6 - at)
         third = booster(learner, n_labels, strategy=strategy, rng=7)
-        third.replay([one.terms for one in done[:at]], [one.edge for one in done[:at]], small[at])
+        third.replay([r.terms for r in done[:at]], [r.edge for r in done[:at]], small[at])
         rows_of(third, 6 - at)
-        for one in (second, third):
-            weights = one.state()["weights"]
+        for resumed in (second, third):
+            weights = resumed.state()["weights"]
             assert weights["values"].tobytes() == want["values"].tobytes()
             assert weights["sums"].tobytes() == want["sums"].tobytes()
             assert weights["mass"] == want["mass"]
@@ -189,7 +189,7 @@ def test_replay_of_many_examples(learner: str, n_labels: int) -> None:
     done = rounds_of(straight, 6)
     again = booster(learner, n_labels, n=15_000)
     state = straight.small_state()
-    again.replay([one.terms for one in done], [one.edge for one in done], state)
+    again.replay([finished.terms for finished in done], [finished.edge for finished in done], state)
     assert again.small_state()["weights"] == state["weights"]
 
 
@@ -197,9 +197,9 @@ def test_replay_of_many_examples(learner: str, n_labels: int) -> None:
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("strategy", ["full", "uniform-naive", "laminating"])
 def test_threads_give_the_same_bits(learner: str, strategy: str) -> None:
-    one, two = (booster(learner, 10, 12_000, n_jobs=n, strategy=strategy) for n in (1, 2))
-    assert rows_of(one, 4) == rows_of(two, 4)
-    assert bits(one, 1) == bits(two, 1)
+    first, two = (booster(learner, 10, 12_000, n_jobs=n, strategy=strategy) for n in (1, 2))
+    assert rows_of(first, 4) == rows_of(two, 4)
+    assert bits(first, 1) == bits(two, 1)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -207,7 +207,7 @@ def test_forms_of_banks_give_the_same_bits(
     learner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, Y = table(120, 3), noisy_labels(120)
-    found = []
+    runs = []
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
     forms: dict[str, dict[str, Any]] = {
         "memory": {"reference": 50},
@@ -218,8 +218,8 @@ def test_forms_of_banks_give_the_same_bits(
         bank = make_bank(form, powers(), X, **settings)
         run = Booster(bank, np.arange(10, 110), Y[10:110], "full", learner, n_rounds=5, rng=0)
         rows = rows_of(run, 5)
-        found.append(([{**row, "values_computed": 0} for row in rows], bits(run, 1)))
-    assert found[0] == found[1] == found[2]
+        runs.append(([{**row, "values_computed": 0} for row in rows], bits(run, 1)))
+    assert runs[0] == runs[1] == runs[2]
 
 
 @pytest.mark.parametrize("learner", ["stump", *LEARNERS])
@@ -245,13 +245,13 @@ def test_a_weight_of_two_is_two_examples(learner: str) -> None:
     twice = np.repeat(np.arange(30), s.astype(int))
     first = Booster(bank_of(X), None, Y, "full", learner, n_rounds=4, example_weight=s)
     second = Booster(bank_of(X[twice]), None, Y[twice], "full", learner, n_rounds=4)
-    for one, two in zip(rounds_of(first, 4), rounds_of(second, 4), strict=True):
-        assert one.edge == pytest.approx(two.edge, abs=1e-6)
+    for left, two in zip(rounds_of(first, 4), rounds_of(second, 4), strict=True):
+        assert left.edge == pytest.approx(two.edge, abs=1e-6)
 
 
 def loss_of(run: Booster, rounds: list[Round], X: NDArray[Any], Y: NDArray[Any]) -> float:
     """log10 of the mean of exp(-y f): uniform weights."""
-    terms = [term for one in rounds for term in one.terms]
+    terms = [term for finished in rounds for term in finished.terms]
     scores = Model(run._rows.families, terms, Y.shape[1]).decision_function(X)
     return float(np.log10(np.exp(-Y * scores).mean()))
 
@@ -265,12 +265,12 @@ def test_scores_are_sums_of_outputs_and_the_loss_is_theirs(learner: str, n_label
     bank = bank_of(X, groups=2)
     run = Booster(bank, None, Y, "full", learner, weight_init="uniform", n_rounds=8)
     rounds = rounds_of(run, 8)
-    scores, terms = np.zeros(Y.shape), [term for one in rounds for term in one.terms]
+    scores, terms = np.zeros(Y.shape), [term for finished in rounds for term in finished.terms]
     model = Model(bank.families, terms, n_labels)
     assert len(model) == 8
-    for at, one in enumerate(rounds, start=1):
-        sides = np.array([X[:, term.feature] >= term.value for term in one.terms])
-        scores += one.terms[0].alpha * TermArrays(one.terms, n_labels).outputs(sides)
+    for at, finished in enumerate(rounds, start=1):
+        sides = np.array([X[:, term.feature] >= term.value for term in finished.terms])
+        scores += finished.terms[0].alpha * TermArrays(finished.terms, n_labels).outputs(sides)
         np.testing.assert_allclose(model.decision_function(X, at), scores, rtol=0, atol=1e-12)
     loss = float(np.log10(np.exp(-Y * scores).mean()))
     assert rounds[-1].rows[-1]["log10_loss"] == pytest.approx(loss, abs=1e-6)
@@ -306,7 +306,7 @@ def test_replay_when_weights_are_far_apart(learner: str) -> None:
     if "tree" in learner:
         assert sizes.max() > 1e9 * sizes[sizes > 0].min()
     state = straight.small_state()
-    again.replay([one.terms for one in done], [one.edge for one in done], state)
+    again.replay([finished.terms for finished in done], [finished.edge for finished in done], state)
     assert again.small_state()["weights"] == state["weights"]
 
 
@@ -322,8 +322,8 @@ def test_rows_of_weight_zero_are_as_good_as_absent(name: str, learner: str) -> N
     bank = bank_of(X, used)
 
     def run(bank: Bank, rows: Any, labels: Any, weight: Any) -> list[dict[str, Any]]:
-        given: dict[str, Any] = {"example_weight": weight, "n_rounds": 8, "rng": 4}
-        return rows_of(Booster(bank, rows, labels, name, learner, **given), 8)
+        arguments: dict[str, Any] = {"example_weight": weight, "n_rounds": 8, "rng": 4}
+        return rows_of(Booster(bank, rows, labels, name, learner, **arguments), 8)
 
     rows = run(bank, None, Y, s)
     assert rows == run(bank, used, Y[used], s[used])

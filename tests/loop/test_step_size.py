@@ -94,10 +94,10 @@ STEPS = [(1.0, 0.0), (0.1, 0.0), (0.5, 0.01), (1.0, 0.5)]
 def outputs_of(rounds: list[Round], bins: NDArray[np.uint8], n_labels: int) -> NDArray[np.float64]:
     """Scores f_l(x_i) of the rounds."""
     scores = np.zeros((bins.shape[1], n_labels))
-    for one in rounds:
-        sides = np.array([bins[term.feature] >= term.threshold for term in one.terms])
-        outputs = TermArrays(one.terms, n_labels).outputs(sides)
-        scores += one.terms[0].alpha * outputs
+    for done in rounds:
+        sides = np.array([bins[term.feature] >= term.threshold for term in done.terms])
+        outputs = TermArrays(done.terms, n_labels).outputs(sides)
+        scores += done.terms[0].alpha * outputs
     return scores
 
 
@@ -109,15 +109,15 @@ def test_rounds_are_those_of_the_twin_and_of_shards(
 ) -> None:
     X, Y = CASES[case]
     steps: Any = dict(zip(("learning_rate", "smoothing"), step_size, strict=True))
-    own = np.random.default_rng(0).uniform(0.5, 1.5, len(Y))  # no ties of edges
-    own = np.ones(len(Y)) if case == "edge 0" else own
-    weights, n_labels = initial_weights(Y, "balanced") * own[:, None], Y.shape[1]
+    weight = np.random.default_rng(0).uniform(0.5, 1.5, len(Y))  # no ties of edges
+    weight = np.ones(len(Y)) if case == "edge 0" else weight
+    weights, n_labels = initial_weights(Y, "balanced") * weight[:, None], Y.shape[1]
     bank, common = bank_of(X), {"n_rounds": 8, "rng": 0, **steps}
-    booster = Booster(bank, None, Y, "full", learner, example_weight=own, **common)
+    booster = Booster(bank, None, Y, "full", learner, example_weight=weight, **common)
     kind, _, size = learner.partition(":")
-    given = kind, int(size.partition("=")[2] or 1), weights, *step_size
-    twin = NaiveBooster(bank.bins, bank.n_bins, Y, *given)
-    sources = array_sources(bank, Y, min(2, len(Y)), own)
+    arguments = kind, int(size.partition("=")[2] or 1), weights, *step_size
+    twin = NaiveBooster(bank.bins, bank.n_bins, Y, *arguments)
+    sources = array_sources(bank, Y, min(2, len(Y)), weight)
     shards = ShardBooster(LocalShards(sources), "full", learner, **common)
     rounds: list[Round] = []
     while not booster.finished:
@@ -174,11 +174,11 @@ def test_rows_too_light_for_the_edge_are_not_forgotten() -> None:
     X = np.concatenate([X, (np.arange(20) == 3).astype(np.float32)[:, None]], axis=1)
     Y[3] *= -1
     weight = np.where(np.arange(20) == 3, 1e-20, 1.0)
-    given: dict[str, Any] = {"rng": 0, "n_rounds": 60, "example_weight": weight}
-    booster = Booster(bank_of(X), None, Y, "full", learning_rate=0.5, **given)
+    arguments: dict[str, Any] = {"rng": 0, "n_rounds": 60, "example_weight": weight}
+    booster = Booster(bank_of(X), None, Y, "full", learning_rate=0.5, **arguments)
     rounds = [booster.next_round() for _ in range(10)]
-    assert all(one.edge > 1 - EDGE_GAP for one in rounds[:2])
-    assert min(one.edge for one in rounds) < 0.99
+    assert all(done.edge > 1 - EDGE_GAP for done in rounds[:2])
+    assert min(done.edge for done in rounds) < 0.99
     scores = outputs_of(rounds, bank_of(X).bins, 1)
     mean = float((weight[:, None] * np.exp(-Y * scores)).sum() / weight.sum())
     assert rounds[-1].rows[-1]["log10_loss"] == pytest.approx(math.log10(mean), rel=1e-5)

@@ -31,5 +31,5 @@ def random_round(
         place = (0, parent, side)
         feature = int(rng.integers(n_features))
         terms.append(Term(feature, 1, cut, votes(rng, n_labels), alpha, below, *place))
-        free += [(len(terms) - 1, one) for one in sides]
+        free += [(len(terms) - 1, side) for side in sides]
     return terms

@@ -60,11 +60,11 @@ def naive_contributions(
     rounds = [NaiveRound(model, number, shares) for number in range(len(model))]
 
     def value(S: Collection[int]) -> NDArray[np.float64]:
-        return np.asarray(np.sum([one.value(x, S) for one in rounds], axis=0))
+        return np.asarray(np.sum([other.value(x, S) for other in rounds], axis=0))
 
     values = np.zeros((F, model.n_labels))
     for feature in range(F):
-        others = [one for one in range(F) if one != feature]
+        others = [other for other in range(F) if other != feature]
         for size in range(F):
             weight = math.factorial(size) * math.factorial(F - size - 1) / math.factorial(F)
             for S in itertools.combinations(others, size):
@@ -97,7 +97,7 @@ def test_a_stump_contributes_alpha_v_phi() -> None:
         learner="stump", n_rounds=20, learning_rate=1.0, random_state=0
     ).fit(X, y)
     model = fitted.model_
-    found = fitted.contributions(X)
+    contributions = fitted.contributions(X)
     base, expected = np.zeros(3), np.zeros((150, 4, 3))
     for feature, threshold, votes, alpha in zip(
         model.feature, model.threshold, model.votes, model.alpha, strict=True
@@ -107,9 +107,9 @@ def test_a_stump_contributes_alpha_v_phi() -> None:
             base += alpha * votes
         else:
             expected[:, feature] += alpha * phi[:, None] * votes
-    np.testing.assert_allclose(found.values, expected, atol=1e-13)
+    np.testing.assert_allclose(contributions.values, expected, atol=1e-13)
     assert (model.threshold == -np.inf).any()
-    np.testing.assert_allclose(found.base, base, atol=1e-13)
+    np.testing.assert_allclose(contributions.base, base, atol=1e-13)
     centred = fitted.contributions(X, background=X)
     np.testing.assert_allclose(centred.values, expected - expected.mean(axis=0), atol=1e-13)
     np.testing.assert_allclose(centred.base, fitted.decision_function(X).mean(axis=0), atol=1e-13)
@@ -139,16 +139,16 @@ def shap_forest(model: Model, shares: NDArray[np.float64]) -> dict[str, Any]:
                 nodes[at]["children"][(side + 1) // 2] = child
                 if (term, side) in place:
                     waiting.append((child, place[term, side]))
-        left, right = np.array([one["children"] for one in nodes], np.int32).T
+        left, right = np.array([node["children"] for node in nodes], np.int32).T
         trees.append(
             {
                 "children_left": left,
                 "children_right": right,
                 "children_default": left,
-                "features": np.array([one["feature"] for one in nodes], np.int32),
-                "thresholds": np.array([one["threshold"] for one in nodes], float),
-                "values": np.array([one["value"] for one in nodes], float),
-                "node_sample_weight": np.array([one["weight"] for one in nodes], float),
+                "features": np.array([node["feature"] for node in nodes], np.int32),
+                "thresholds": np.array([node["threshold"] for node in nodes], float),
+                "values": np.array([node["value"] for node in nodes], float),
+                "node_sample_weight": np.array([node["weight"] for node in nodes], float),
             }
         )
     return {"trees": trees}
@@ -161,12 +161,14 @@ def test_trees_have_the_values_of_shap(with_background: bool) -> None:
     X = X.astype(np.float32)
     fitted = BoostSampleClassifier(n_rounds=15, random_state=0).fit(X[:400], y[:400])
     background = X[:400] if with_background else None
-    found = fitted.contributions(X[400:440], background=background)
+    contributions = fitted.contributions(X[400:440], background=background)
     forest = shap_forest(fitted.model_, side_shares(fitted.model_, background))
     explainer = shap.TreeExplainer(forest, feature_perturbation="tree_path_dependent")
     values = explainer.shap_values(X[400:440].astype(float), check_additivity=False)
-    np.testing.assert_allclose(found.values, values.reshape(40, -1), atol=1e-12)
-    np.testing.assert_allclose(found.base, np.ravel(explainer.expected_value)[0], atol=1e-12)
+    np.testing.assert_allclose(contributions.values, values.reshape(40, -1), atol=1e-12)
+    np.testing.assert_allclose(
+        contributions.base, np.ravel(explainer.expected_value)[0], atol=1e-12
+    )
 
 
 def test_indicators_add_up_to_their_column() -> None:
@@ -181,8 +183,8 @@ def test_indicators_add_up_to_their_column() -> None:
     assert columns.names == ("noise", "colour", "size")
     of_colour = [name.startswith("colour=") for name in features.names]
     np.testing.assert_allclose(columns.values[:, 1], features.values[:, of_colour].sum(axis=1))
-    for found in (columns, features, model.contributions(frame, by="family")):
-        scores = found.base + found.values.sum(axis=1)
+    for contributions in (columns, features, model.contributions(frame, by="family")):
+        scores = contributions.base + contributions.values.sum(axis=1)
         np.testing.assert_allclose(scores, model.decision_function(frame), atol=1e-12)
 
 
@@ -192,10 +194,12 @@ def test_families_of_images_have_contributions() -> None:
     families = [Identity((8, 8)), Haar((8, 8))]
     model = BoostSampleClassifier(n_rounds=5, families=families, random_state=0)
     model.fit(images, y[:200])
-    found = model.contributions(images[:9], by="family")
-    assert (found.names, found.values.shape) == (("identity", "haar"), (9, 2, 10))
+    contributions = model.contributions(images[:9], by="family")
+    assert (contributions.names, contributions.values.shape) == (("identity", "haar"), (9, 2, 10))
     np.testing.assert_allclose(
-        found.base + found.values.sum(axis=1), model.decision_function(images[:9]), atol=1e-12
+        contributions.base + contributions.values.sum(axis=1),
+        model.decision_function(images[:9]),
+        atol=1e-12,
     )
     with pytest.raises(SettingError, match="give by='family' or by='feature'"):
         model.contributions(images[:9])

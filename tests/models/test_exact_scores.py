@@ -85,7 +85,7 @@ def naive_table_scores(x: Any, ends: Any, cuts: Any, tables: Any, scores: Any) -
 @pytest.mark.parametrize("seed", range(20))
 def test_kernel_and_naive_twin(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    q, n, k = (int(one) for one in rng.integers(1, 8, 3))
+    q, n, k = (int(size) for size in rng.integers(1, 8, 3))
     counts = rng.integers(0, 5, q)
     cuts = np.concatenate([np.sort(rng.normal(size=c).astype(np.float32)) for c in counts])
     x, ends = values(rng, q, n), np.cumsum(counts)
@@ -114,7 +114,7 @@ def test_stumps_are_summed_in_their_order(n: int, n_labels: int) -> None:
 
 def test_no_stumps_have_no_tables() -> None:
     tables = make_tables(np.empty(0, np.int64), np.empty(0, np.float32), np.empty((0, 3)))
-    assert [one.shape for one in tables] == [(0,), (0,), (0,), (0, 3)]
+    assert [table.shape for table in tables] == [(0,), (0,), (0,), (0, 3)]
     assert list(tables.parts(5)) == []
 
 
@@ -153,7 +153,7 @@ def test_rounds_are_read_as_their_terms_say(seed: int, monkeypatch: pytest.Monke
     n_features, n_labels = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     sides_of_terms = (-1, 1) if seed % 2 else (-1, 0, 1)
     rounds = [random_round(rng, n_features, n_labels, sides_of_terms) for _ in range(9)]
-    model = Model([Columns(range(n_features))], [t for one in rounds for t in one], n_labels)
+    model = Model([Columns(range(n_features))], [t for terms in rounds for t in terms], n_labels)
     X = rng.choice(np.array(VALUES, np.float32), (150, n_features))
     sides = (X[:, model.feature] >= model.threshold.astype(np.float32)).T
     want = np.zeros((150, n_labels))

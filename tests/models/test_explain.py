@@ -44,17 +44,17 @@ def test_shares_are_falls_of_the_log_loss(model: Model) -> None:
     falls = -np.log(np.sqrt(1 - edges**2))
     want = np.array([falls[0], 0.0, falls[2], falls[3] / 2, falls[3] / 2])
     want /= want.sum()
-    found = explain(model, ["a", "b", "c"])
-    assert [one.name for one in found.families] == ["size", "rest"]
-    assert found.families[0].share == pytest.approx(want[[0, 2, 4]].sum(), rel=1e-12)
-    assert [one.n_used for one in found.families] == [1, 2]
-    assert [one.name for one in found.features] == ["height", "age", "price"]
-    assert [one.n_terms for one in found.features] == [3, 1, 1]
-    assert [cut.threshold for cut in found.features[0].cuts] == [1.5, 2.5]
-    score = found.features[0].cuts[0].score
+    explanation = explain(model, ["a", "b", "c"])
+    assert [use.name for use in explanation.families] == ["size", "rest"]
+    assert explanation.families[0].share == pytest.approx(want[[0, 2, 4]].sum(), rel=1e-12)
+    assert [use.n_used for use in explanation.families] == [1, 2]
+    assert [use.name for use in explanation.features] == ["height", "age", "price"]
+    assert [use.n_terms for use in explanation.features] == [3, 1, 1]
+    assert [cut.threshold for cut in explanation.features[0].cuts] == [1.5, 2.5]
+    score = explanation.features[0].cuts[0].score
     assert score is not None
     np.testing.assert_allclose(score, [0.75, -0.25, -0.75])
-    assert found.features[0].cuts[1].score is None
+    assert explanation.features[0].cuts[1].score is None
 
 
 def test_the_words(model: Model) -> None:
@@ -71,9 +71,12 @@ def test_the_words(model: Model) -> None:
 
 
 def test_importances_may_be_given(model: Model) -> None:
-    found = explain(model, n_features=1, importances=np.array([0, 0, 0, 3.0, 1.0]))
-    assert [(one.name, one.share) for one in found.families] == [("rest", 0.75), ("size", 0.25)]
-    assert [one.name for one in found.features] == ["age"]
+    explanation = explain(model, n_features=1, importances=np.array([0, 0, 0, 3.0, 1.0]))
+    assert [(use.name, use.share) for use in explanation.families] == [
+        ("rest", 0.75),
+        ("size", 0.25),
+    ]
+    assert [use.name for use in explanation.features] == ["age"]
     with pytest.raises(SettingError, match="importances must be one for each of 5 terms"):
         explain(model, importances=np.ones(4))
     with pytest.raises(SettingError, match="classes must name the 3 labels of the model, got 2"):
@@ -84,9 +87,9 @@ def test_importances_may_be_given(model: Model) -> None:
 
 def test_the_picture(model: Model) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-    found = explain(model, ["a", "b", "c"])
-    figure = explain_figure(found)
+    explanation = explain(model, ["a", "b", "c"])
+    figure = explain_figure(explanation)
     widths = [[bar.get_width() for bar in axes.containers[0]] for axes in figure.axes]
-    assert widths[0] == [100 * one.share for one in found.families]
-    assert widths[1] == [100 * one.share for one in found.features]
+    assert widths[0] == [100 * use.share for use in explanation.families]
+    assert widths[1] == [100 * use.share for use in explanation.features]
     assert "height" in str(figure.get_label())

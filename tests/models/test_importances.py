@@ -60,14 +60,14 @@ def test_shares_are_those_of_the_formula(
         smoothing=step_size[1],
     ).fit(X, y[:300])
     expected = naive_shares(model, X, "feature")
-    found = model.feature_importances_
-    assert found.shape == (64,)
-    np.testing.assert_allclose(found, [expected.get(j, 0.0) for j in range(64)], atol=1e-5)
+    importances = model.feature_importances_
+    assert importances.shape == (64,)
+    np.testing.assert_allclose(importances, [expected.get(j, 0.0) for j in range(64)], atol=1e-5)
     by_family = naive_shares(model, X, "family")
     assert model.family_importances_ == pytest.approx(
         {name: by_family.get(name, 0.0) for name in families}, abs=1e-5
     )
-    assert found.sum() == pytest.approx(1.0)
+    assert importances.sum() == pytest.approx(1.0)
 
 
 def test_a_constant_stump_reads_no_column() -> None:
@@ -157,5 +157,5 @@ def test_those_of_a_model_alone_need_no_rows(learner: str) -> None:
     model = BoostSampleClassifier(
         learner=learner, n_rounds=10, weight_init="uniform", random_state=0
     ).fit(X[:200], y[:200])
-    found = model_importances(model.model_, step_size=StepSize(model.learning_rate, 0.0, 200))
-    np.testing.assert_allclose(found, model.term_importances_)
+    importances = model_importances(model.model_, step_size=StepSize(model.learning_rate, 0.0, 200))
+    np.testing.assert_allclose(importances, model.term_importances_)

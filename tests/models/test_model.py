@@ -25,10 +25,10 @@ def term(feature: int, value: float, votes: list[int], alpha: float) -> Term:
 def naive_scores(X: NDArray[Any], terms: list[Term], n_labels: int) -> NDArray[np.float64]:
     scores = np.zeros((len(X), n_labels))
     for i, row in enumerate(X.tolist()):
-        for one in terms:
-            above = not math.isnan(row[one.feature]) and row[one.feature] >= one.value
+        for stump in terms:
+            above = not math.isnan(row[stump.feature]) and row[stump.feature] >= stump.value
             for label in range(n_labels):
-                scores[i, label] += one.alpha * int(one.votes[label]) * (1 if above else -1)
+                scores[i, label] += stump.alpha * int(stump.votes[label]) * (1 if above else -1)
     return scores
 
 
@@ -87,9 +87,9 @@ def test_many_stumps_and_new_rows() -> None:
     np.testing.assert_allclose(model.decision_function(X), want, atol=1e-9)
     # The same from the bins of the bank: raw thresholds and bins never disagree.
     by_bins = np.zeros_like(want)
-    for one in terms:
-        phi = np.where(bank.bins[one.feature] >= one.threshold, 1, -1)
-        by_bins += one.alpha * phi[:, None] * one.votes
+    for stump in terms:
+        phi = np.where(bank.bins[stump.feature] >= stump.threshold, 1, -1)
+        by_bins += stump.alpha * phi[:, None] * stump.votes
     np.testing.assert_allclose(by_bins, want, atol=1e-9)
 
 

@@ -186,19 +186,22 @@ def test_the_members_of_a_family_are_about_equally_likely(sizes: tuple[int, ...]
     tiles, family = tiles_of(sizes), family_of(sizes, tiles_of(sizes).order)
     for k, size in enumerate(sizes):
         p = 16 / size
-        mine = [
+        parts = [
             hits[tiles.order[a:b][family[a:b] == k]]
             for a, b in zip(tiles.ends[:-1], tiles.ends[1:], strict=True)
         ]
-        means, n = np.array([one.mean() for one in mine]), np.array([one.size for one in mine])
+        means, n = (
+            np.array([part.mean() for part in parts]),
+            np.array([part.size for part in parts]),
+        )
         # At most all members of a tile together: variance of a tile's mean at most draws * p.
         assert np.abs(means - draws * p).max() < 5 * np.sqrt(draws * p) + 0.05 * draws * p
         for held in np.unique(n):  # the mean of tiles of one number of members
-            own = means[n == held]
-            slack = 5 * np.sqrt(draws * p / own.size) + 0.05 * draws * p
-            assert abs(own.mean() - draws * p) < slack, (k, held, own.mean(), draws * p)
+            of_size = means[n == held]
+            slack = 5 * np.sqrt(draws * p / of_size.size) + 0.05 * draws * p
+            assert abs(of_size.mean() - draws * p) < slack, (k, held, of_size.mean(), draws * p)
         # In a tile all members are alike.
-        within = sum(((one - one.mean()) ** 2).sum() for one in mine)
+        within = sum(((part - part.mean()) ** 2).sum() for part in parts)
         freedom = int((n - 1).sum())
         assert within < (freedom + 5 * np.sqrt(2 * freedom)) * draws * p
 
@@ -239,10 +242,13 @@ def test_members_of_small_families_are_equally_likely(seed: int) -> None:
             members = sample_members(families, counts, np.random.default_rng([seed, n, at]))
             hits[np.ix_(members, members)] += 1
         for family, count in zip(families, counts, strict=True):
-            own = slice(family.first, family.first + family.size)
+            block = slice(family.first, family.first + family.size)
             p, itself = count / family.size, np.eye(family.size, dtype=bool)
             both = p * (count - 1) / max(family.size - 1, 1)
-            for share, seen in (p, hits[own, own][itself]), (both, hits[own, own][~itself]):
+            for share, seen in (
+                (p, hits[block, block][itself]),
+                (both, hits[block, block][~itself]),
+            ):
                 off = np.abs(seen - draws * share)
                 assert np.all(off <= 5 * np.sqrt(draws * share * (1 - share)) + 1e-9)
 

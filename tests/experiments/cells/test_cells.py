@@ -60,14 +60,14 @@ def cell(data: Dataset) -> Cell:
 
 
 def test_what_is_read_is_what_was_written(cell: Cell) -> None:
-    found = Cell.from_bytes(cell.to_bytes())
-    assert (found.facts, found.about, found.history) == (cell.facts, cell.about, cell.history)
-    assert found.arrays.keys() == cell.arrays.keys()
+    read = Cell.from_bytes(cell.to_bytes())
+    assert (read.facts, read.about, read.history) == (cell.facts, cell.about, cell.history)
+    assert read.arrays.keys() == cell.arrays.keys()
     for name, array in cell.arrays.items():
-        assert found.arrays[name].dtype == array.dtype
-        np.testing.assert_array_equal(found.arrays[name], array)
-    assert found.to_bytes() == cell.to_bytes()
-    assert found.key == cell.key == cell_key(cell.facts)
+        assert read.arrays[name].dtype == array.dtype
+        np.testing.assert_array_equal(read.arrays[name], array)
+    assert read.to_bytes() == cell.to_bytes()
+    assert read.key == cell.key == cell_key(cell.facts)
 
 
 def test_it_holds_what_the_rounds_told(data: Dataset, cell: Cell) -> None:
@@ -125,14 +125,14 @@ def test_products_and_trees_come_back_from_the_file(data: Dataset, learner: str)
     booster = fresh_booster(split, data)
     rounds = [booster.next_round() for _ in range(20)]
     back = Cell.from_bytes(cell.to_bytes())
-    assert_same_terms(back.terms(), [one.terms for one in rounds])
-    assert back.loss.tolist() == [one.rows[-1]["log10_loss"] for one in rounds]
-    assert back.arrays["round_edge"].tolist() == [one.edge for one in rounds]
-    assert back.arrays["searches"].tolist() == [len(one.rows) for one in rounds]
+    assert_same_terms(back.terms(), [done.terms for done in rounds])
+    assert back.loss.tolist() == [done.rows[-1]["log10_loss"] for done in rounds]
+    assert back.arrays["round_edge"].tolist() == [done.edge for done in rounds]
+    assert back.arrays["searches"].tolist() == [len(done.rows) for done in rounds]
 
 
 def assert_same_terms(rounds: Sequence[Sequence[Term]], want: Sequence[Sequence[Term]]) -> None:
-    assert [len(one) for one in rounds] == [len(one) for one in want]
+    assert [len(terms) for terms in rounds] == [len(terms) for terms in want]
     for term, other in zip(itertools.chain(*rounds), itertools.chain(*want), strict=True):
         for name in ("feature", "threshold", "value", "alpha", "search", "parent", "side"):
             assert getattr(term, name) == getattr(other, name)
@@ -178,10 +178,10 @@ def test_every_flipped_byte_is_found_out_or_without_effect(cell: Cell) -> None:
         damaged = bytearray(content)
         damaged[at] ^= 0x55
         try:
-            found = Cell.from_bytes(bytes(damaged))
+            read = Cell.from_bytes(bytes(damaged))
         except DamagedCell:
             continue
-        assert found.to_bytes() == content  # a byte of the archive that nobody reads
+        assert read.to_bytes() == content  # a byte of the archive that nobody reads
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])

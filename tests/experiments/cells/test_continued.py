@@ -42,8 +42,8 @@ def filled(prepared: Prepared, store: Store) -> Results:
     return comparison
 
 
-def timeless(found: Results) -> str:
-    rows = [*found.rows, *found.curves, *found.history]
+def timeless(results: Results) -> str:
+    rows = [*results.rows, *results.curves, *results.history]
     return repr([{name: row[name] for name in row if name != "seconds"} for row in rows])
 
 
@@ -52,10 +52,10 @@ def cells_of(folder: Path) -> dict[str, Cell]:
     return {path.name: read_cell_file(path, path.stem[-32:]) for path in paths}
 
 
-def same_state(one: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return pack_state(one) == pack_state(other)
+def same_state(state: dict[str, Any] | None, other: dict[str, Any] | None) -> bool:
+    if state is None or other is None:
+        return state is other
+    return pack_state(state) == pack_state(other)
 
 
 @pytest.fixture
@@ -87,9 +87,9 @@ def test_continued_runs_have_the_bits_of_whole_runs(
     assert [rounds[at] for at in range(3, 9)] == [0, 0, 0, n_runs, n_runs, n_runs]
     whole = filled(prepared_for(MANY, strategies, **steps), FolderStore(tmp_path / "whole"))
     assert timeless(grown) == timeless(whole)
-    mine, others = cells_of(tmp_path / "grown"), cells_of(tmp_path / "whole")
-    assert mine.keys() == others.keys()  # the shorter cells are gone
-    for name, cell in mine.items():
+    grown_cells, others = cells_of(tmp_path / "grown"), cells_of(tmp_path / "whole")
+    assert grown_cells.keys() == others.keys()  # the shorter cells are gone
+    for name, cell in grown_cells.items():
         other = others[name]
         assert cell.arrays.keys() == other.arrays.keys()
         for key in cell.arrays.keys() - {"microseconds"}:
@@ -203,9 +203,9 @@ def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
         "scalars": [np.float64(0.1), np.int8(-3), np.bool_(True), True, None, 2**127, 0.1, "ü"],
         "nested": {"by": {3: (1, [2.5])}, "empty": {}},
     }
-    found = unpack_state(pack_state(state))
-    assert repr(found) == repr(state)
-    assert found["array"].tobytes() == state["array"].tobytes()
+    unpacked = unpack_state(pack_state(state))
+    assert repr(unpacked) == repr(state)
+    assert unpacked["array"].tobytes() == state["array"].tobytes()
     for value in (
         {1, 2},
         np.str_(""),

@@ -59,10 +59,10 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     booster = Booster(bank, train, encode(y[train], 3), UniformNaive(n_features=2), rng=0)
     rounds = [booster.next_round().terms for _ in range(12)]
     model = Model(families, [term for terms in rounds for term in terms], 3)
-    found = evaluate_cell(bank, train, test, y, 3, rounds, (1, 5), (7, 99), lambda: None)
-    assert found["points"].tolist() == [1, 5, 7, 12]
-    assert found["marks"].tolist() == [7, 12]
-    for at, error in zip((1, 5, 7, 12), found["error"].tolist(), strict=True):
+    scores = evaluate_cell(bank, train, test, y, 3, rounds, (1, 5), (7, 99), lambda: None)
+    assert scores["points"].tolist() == [1, 5, 7, 12]
+    assert scores["marks"].tolist() == [7, 12]
+    for at, error in zip((1, 5, 7, 12), scores["error"].tolist(), strict=True):
         assert error == error_percent(model.decision_function(X[test], at), y[test])
     for number, at in enumerate((7, 12)):
         total = float(model.alpha[:at].sum())
@@ -70,9 +70,9 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
             counts = evaluate_margins(
                 model.decision_function(X[rows], at), encode(y[rows], 3), total
             )
-            np.testing.assert_array_equal(found["margins"][part, number], counts)
+            np.testing.assert_array_equal(scores["margins"][part, number], counts)
         area = area_under_roc(model.decision_function(X[test], at), encode(y[test], 3))
-        assert found["auc"][number] == area
+        assert scores["auc"][number] == area
 
 
 def test_error_percent() -> None:

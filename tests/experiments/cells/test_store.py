@@ -108,7 +108,7 @@ def empty(path: Path) -> None:
 
 
 def swap(path: Path) -> None:
-    other = next(one for one in sorted(path.parent.glob("*.npz")) if one != path)
+    other = next(file for file in sorted(path.parent.glob("*.npz")) if file != path)
     path.write_bytes(other.read_bytes())
 
 
@@ -233,14 +233,14 @@ def test_shards_together_are_the_whole(
 
 
 def test_a_claim_keeps_others_off_and_is_given_back(tmp_path: Path) -> None:
-    mine = Claims(tmp_path)
-    assert mine.take("a")
-    assert mine.take("a")
+    claims = Claims(tmp_path)
+    assert claims.take("a")
+    assert claims.take("a")
     content = json.loads((tmp_path / "a.claim").read_bytes())
     assert content["process"] == os.getpid()
-    mine.release("a")
+    claims.release("a")
     assert list(tmp_path.iterdir()) == []
-    mine.release("a")
+    claims.release("a")
 
 
 @pytest.fixture
@@ -367,7 +367,7 @@ def test_cells_of_another_process_are_waited_for(
             claim.unlink()
 
     with open_backend("threading", 1) as backend:
-        found = compare_all([prepared], FolderStore(tmp_path), backend, progress)
-    assert timeless(found) == undisturbed
+        results = compare_all([prepared], FolderStore(tmp_path), backend, progress)
+    assert timeless(results) == undisturbed
     assert task.key not in trained
     assert len(trained) == 3

@@ -66,9 +66,9 @@ def test_ten_kills_at_random_moments_change_no_bit(runs: tuple[Runs, Path], tmp_
         code = run(args, float(kill_after), partial(lambda least: n_cells() >= least, wanted))
         n_killed += code == -signal.SIGKILL
         with suppress(DataError):  # nothing is there yet
-            found = read_results(parts)
-            n_partly += bool(found.missing)
-            assert timeless(found.rows) <= timeless(read_results(whole).rows)
+            results = read_results(parts)
+            n_partly += bool(results.missing)
+            assert timeless(results.rows) <= timeless(read_results(whole).rows)
     assert run(args) == 0
     assert n_killed >= 2
     assert n_partly, "no kill came while some cells were there and others not"

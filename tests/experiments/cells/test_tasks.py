@@ -62,24 +62,26 @@ def test_streams_are_those_of_stored_results() -> None:
     for folder in ("df11-mnist", "df11-cifar10", "df11-mnist-noise"):
         settings = read_results(RESULTS / folder).settings
         (data,) = settings["data_sets"]
-        for one in data["strategies"]:
-            if "grid" not in one:
+        for strategy in data["strategies"]:
+            if "grid" not in strategy:
                 text = (
-                    f"{one['strategy']}:{one['settings']}" if one["settings"] else one["strategy"]
+                    f"{strategy['strategy']}:{strategy['settings']}"
+                    if strategy["settings"]
+                    else strategy["strategy"]
                 )
                 variant = Variant.parse(text)
                 streams = (
                     variant.stream(data["name"], settings["seed"], repetition).entropy
                     for repetition in range(settings["repeats"])
                 )
-                assert list(map(str, streams)) == one["stream"]
+                assert list(map(str, streams)) == strategy["stream"]
 
 
 def test_keys_differ_from_cell_to_cell(data: Dataset) -> None:
-    found = keys(
+    facts_keys = keys(
         data, "laminating,full,laminating:n_features=2,uniform-naive:n_features=1|2|3", tune=True
     )
-    assert len(found) == len(set(found)) == (3 + 3) * 2
+    assert len(facts_keys) == len(set(facts_keys)) == (3 + 3) * 2
 
 
 def test_a_key_does_not_depend_on_the_other_cells(data: Dataset) -> None:
@@ -140,22 +142,22 @@ def test_data_change_the_key(data: Dataset) -> None:
         Dataset("other", data.X, data.y, data.classes, data.columns),
         Dataset(data.name, data.X, data.y, data.classes, data.columns, n_train=60),
     ]
-    found = [keys(one)[0] for one in (data, *variations)]
-    assert len(set(found)) == len(found)
+    first_keys = [keys(variation)[0] for variation in (data, *variations)]
+    assert len(set(first_keys)) == len(first_keys)
     same = Dataset(data.name, data.X.copy(), data.y.copy(), data.classes, data.columns)
     assert keys(same) == keys(data)
 
 
 def test_the_name_of_a_file_changes_no_split_and_no_stream(data: Dataset, tmp_path: Path) -> None:
     plan = Plan(strategies=parse_names("laminating,uniform-naive"), marks=(3,), repeats=2)
-    found = []
+    streams = []
     for name in ("one.csv", "two.csv"):
         np.savetxt(tmp_path / name, np.column_stack([data.X, data.y]), delimiter=",")
         groups = task_groups(prepare(load_dataset(tmp_path / name), plan))
         facts = [task.facts for group in groups for task in group]
-        found.append([(one["split"], one["stream"]) for one in facts])
-    assert found[0] == found[1]
-    assert len(set(found[0])) == len(found[0]) == 4
+        streams.append([(fact["split"], fact["stream"]) for fact in facts])
+    assert streams[0] == streams[1]
+    assert len(set(streams[0])) == len(streams[0]) == 4
 
 
 class Foreign(UniformNaive):
@@ -179,11 +181,11 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
         plan = Plan(strategies=(Variant("foreign"),), marks=(3,), repeats=1)
         return task_groups(prepare(data, plan))[0][0]
 
-    one, other = facts(7), facts(8)
-    assert one.key != other.key
-    assert one.facts["strategy"]["parameters"]["hidden"] == 7
-    assert one.facts["strategy"]["class"].endswith("test_tasks.Foreign")
-    assert len(one.facts["strategy"]["code"]) == 64
+    first, other = facts(7), facts(8)
+    assert first.key != other.key
+    assert first.facts["strategy"]["parameters"]["hidden"] == 7
+    assert first.facts["strategy"]["class"].endswith("test_tasks.Foreign")
+    assert len(first.facts["strategy"]["code"]) == 64
 
 
 def test_file_names_are_readable(data: Dataset) -> None:
@@ -207,9 +209,11 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
 def test_shards_are_a_partition_that_order_does_not_matter_to(count: int) -> None:
-    found = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
-    shares = [JobShare(index, count).share_of(found) for index in range(1, count + 1)]
-    assert set().union(*shares) == set(found)
-    assert sum(map(len, shares)) == len(found)
+    all_keys = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
+    shares = [JobShare(index, count).share_of(all_keys) for index in range(1, count + 1)]
+    assert set().union(*shares) == set(all_keys)
+    assert sum(map(len, shares)) == len(all_keys)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert [JobShare(index, count).share_of(found[::-1]) for index in range(1, count + 1)] == shares
+    assert [
+        JobShare(index, count).share_of(all_keys[::-1]) for index in range(1, count + 1)
+    ] == shares
