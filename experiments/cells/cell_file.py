@@ -8,7 +8,7 @@ to three digits, ``excess`` (estimated edge H minus G) and, if the strategy pred
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
-`boostsample.experiments.cells.class_metrics`. For some of these, listed in ``marks``: ``auc`` (area
+`boostsample.experiments.metrics`. For some of these, listed in ``marks``: ``auc`` (area
 under the ROC curve on the test examples, mean over the labels that have both signs) and ``margins``
 (2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
 examples.
@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, one_line, os_fault
-from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.cells.tasks import cell_key
+from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.files.archive import archive_content, integers_entry, narrowest
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import (

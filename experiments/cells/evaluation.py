@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.experiments.cells.class_metrics import CLASS_METRICS
+from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.files.archive import narrowest
 from boostsample.labels import encode, error_percent
 from boostsample.models.scoring import TermArrays

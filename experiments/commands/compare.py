@@ -260,12 +260,12 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
 
 def _print_comparison(comparison: Results, prepared: Prepared) -> None:
     from boostsample.experiments.results.labels import STUMP, learner_label
-    from boostsample.experiments.tables.score_tables import score_table
-    from boostsample.experiments.tables.tables import (
+    from boostsample.experiments.tables.comparison_tables import (
         looks_table,
         settings_in_use_text,
         tuning_table,
     )
+    from boostsample.experiments.tables.score_tables import score_table
 
     rows = comparison.rows
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})

@@ -336,7 +336,7 @@ def evaluate(
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import evaluation
     from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
-    from boostsample.experiments.plots.reliability import reliability_figure
+    from boostsample.experiments.plots.explained import reliability_figure
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.files.atomic import check_writable_file, write_file
 

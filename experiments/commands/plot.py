@@ -33,6 +33,7 @@ _PICTURES = {
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
 @click.option(
     "--what",
+    "picture",
     default="curves",
     show_default=True,
     metavar="|".join(_WHAT),
@@ -74,7 +75,7 @@ def plot(
     context: click.Context,
     /,
     results: tuple[str, ...],
-    what: str,
+    picture: str,
     metric: str | None,
     against: str | None,
     charged: bool,
@@ -90,105 +91,92 @@ def plot(
     Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
     of features have a panel for each data set, the others show one data set.
     """
-    from boostsample.experiments.common.new_names import parse_new_names
+    from boostsample.experiments.metrics import MAIN_METRICS
+    from boostsample.experiments.plots.curves import curves_figure
     from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
-    from boostsample.experiments.results.labels import MAIN_METRICS
+    from boostsample.experiments.plots.ranks import ranks_figure
+    from boostsample.experiments.plots.run_figures import features_figure
+    from boostsample.experiments.tables.renamed import parse_new_names
 
-    if what not in _WHAT:
-        raise unknown("picture", what, _WHAT)
+    if picture not in _WHAT:
+        raise unknown("picture", picture, _WHAT)
     for option, pictures in _PICTURES.items():
-        if options.given_options(context, option) and what not in pictures:
-            raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {what}")
-    against = "stumps" if against in (None, "rounds") else against
+        if options.given_options(context, option) and picture not in pictures:
+            raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
-    if what == "curves":
-        from boostsample.experiments.plots.curves import curves_figure
-
+    if picture == "curves":
+        axis = "stumps" if against in (None, "rounds") else against
         metrics = MAIN_METRICS if metric is None else (metric,)
-        figure = curves_figure(_read(results, data, names), against, metrics, charged)
-    elif what == "ranks":
-        from boostsample.experiments.plots.ranks import ranks_figure
-
-        figure = ranks_figure(_read(results, None, names), metric or "loss", stumps)
-    elif what == "features":
-        figure = _of_features(results, data, names, stumps)
+        figure = curves_figure(_results(results, data, names), axis, metrics, charged)
+    elif picture == "ranks":
+        figure = ranks_figure(_results(results, None, names), metric or "loss", stumps)
+    elif picture == "features":
+        runs = _runs(results, names)
+        if data is not None:
+            runs = {data: runs[_chosen(runs, data)]}
+        figure = features_figure(runs, stumps)
     else:
-        figure = _of_runs(results, what, data, names)
+        figure = _of_runs(results, picture, data, names)
     save_picture(figure, path)
     print_line(f"plot: {path}")
 
 
-def _read(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
+def _results(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
     """The results of the folders with new names, or the part of them on one data set."""
-    from boostsample.experiments.plots.drawing.renaming import renamed_results
     from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
+    from boostsample.experiments.tables.renamed import renamed_results
 
-    there = [read_results(folder) for folder in folders]
-    found = renamed_results(joined_results(there), names)
-    missing = sum(one.missing for one in there)
+    results = [read_results(folder) for folder in folders]
+    renamed = renamed_results(joined_results(results), names)
+    missing = sum(folder.missing for folder in results)
     if missing:
         print_note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
-        return found
-    _chosen(dict.fromkeys(str(row["data"]) for one in found for row in one.rows), data)
-    return [part for one in found if (part := one.part(data)).rows]
+        return renamed
+    _chosen(dict.fromkeys(str(row["data"]) for folder in renamed for row in folder.rows), data)
+    return [part for folder in renamed if (part := folder.part(data)).rows]
 
 
-def _of_runs(
-    folders: Sequence[str], what: str, data: str | None, names: Mapping[str, str]
-) -> Figure:
-    """A picture of all runs on one data set."""
-    from boostsample.experiments.plots.drawing.renaming import renamed_runs
-    from boostsample.experiments.plots.run_figures import RUN_FIGURES
-    from boostsample.experiments.plots.sampling import mean_sampling_figure
-    from boostsample.experiments.results.curves import curves_of_data
-
-    try:
-        runs = _runs(folders)
-    except DataError as error:
-        if what != "sampling":
-            raise
-        print_note(f"{error}; the picture shows means over all searches so far")
-        found = _read(folders, None, names)
-        name = _chosen(curves_of_data(found), data)
-        return mean_sampling_figure(name, [row for one in found for row in one.curves])
-    name = _chosen(runs, data)
-    return RUN_FIGURES[what](name, renamed_runs(runs[name], names))
-
-
-def _of_features(
-    folders: Sequence[str], data: str | None, names: Mapping[str, str], stumps: int | None
-) -> Figure:
-    """A picture of the features chosen on all data sets, or on one."""
-    from boostsample.experiments.plots.drawing.renaming import renamed_runs
-    from boostsample.experiments.plots.feature_shares import features_figure
-
-    runs = _runs(folders)
-    if data is not None:
-        runs = {data: runs[_chosen(runs, data)]}
-    renamed = iter(renamed_runs([run for own in runs.values() for run in own], names))
-    return features_figure(
-        {name: [next(renamed) for _ in own] for name, own in runs.items()}, stumps
-    )
-
-
-def _runs(folders: Sequence[str]) -> dict[str, list[Run]]:
-    """The runs in all folders by data set."""
+def _runs(folders: Sequence[str], names: Mapping[str, str]) -> dict[str, list[Run]]:
+    """The runs in all folders by data set, with new names."""
     from boostsample.experiments.results.joined import joined_runs
     from boostsample.experiments.results.read_folder import lost_runs, read_results, read_runs
+    from boostsample.experiments.tables.renamed import renamed_runs
 
-    found = []
+    parts = []
     for folder in folders:
         runs = read_runs(folder)
-        found.append(runs)
+        parts.append(runs)
         if lost := lost_runs(read_results(folder), runs):
             print_note(
                 f"'{folder}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
                 "used; the picture shows the others"
             )
-    return joined_runs(found)
+    joined = joined_runs(parts)
+    renamed = iter(renamed_runs([run for runs in joined.values() for run in runs], names))
+    return {data: [next(renamed) for _ in runs] for data, runs in joined.items()}
+
+
+def _of_runs(
+    folders: Sequence[str], picture: str, data: str | None, names: Mapping[str, str]
+) -> Figure:
+    """A picture of all runs on one data set."""
+    from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
+    from boostsample.experiments.results.curves import curves_of_data
+
+    try:
+        runs = _runs(folders, names)
+    except DataError as error:
+        if picture != "sampling":
+            raise
+        print_note(f"{error}; the picture shows means over all searches so far")
+        results = _results(folders, None, names)
+        name = _chosen(curves_of_data(results), data)
+        return mean_sampling_figure(name, [row for folder in results for row in folder.curves])
+    name = _chosen(runs, data)
+    return RUN_FIGURES[picture](name, runs[name])
 
 
 def _chosen(names: Collection[str], data: str | None) -> str:

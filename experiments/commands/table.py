@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_data, print_line, print_note
-from boostsample.experiments.common.streams import unescaped
-
-if TYPE_CHECKING:
-    from boostsample.experiments.tables.score_tables import ScoreTable
+from boostsample.experiments.commands.shared.printing import (
+    deliver,
+    print_note,
+    print_table,
+    table_file,
+)
 
 
 @click.command()
@@ -89,35 +88,27 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.common.new_names import parse_new_names
-    from boostsample.experiments.results.curves import MEASURES, parse_levels
+    from boostsample.experiments.metrics import METRICS
+    from boostsample.experiments.results.curves import parse_levels
     from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
-    from boostsample.experiments.tables.choices import split_names
-    from boostsample.experiments.tables.formats import FORMATS, chosen_format, one_by_one
+    from boostsample.experiments.tables.formats import FORMATS, one_by_one
     from boostsample.experiments.tables.latex import parse_width, to_latex
-    from boostsample.experiments.tables.renamed import renamed_tables
-    from boostsample.experiments.tables.score_tables import result_table
-    from boostsample.files.atomic import check_writable_file, write_file
+    from boostsample.experiments.tables.renamed import parse_new_names, renamed_tables
+    from boostsample.experiments.tables.score_tables import result_table, split_names
 
-    if metric not in MEASURES:
-        raise unknown("metric", metric, MEASURES)
+    if metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
     axis, levels = parse_levels(at)
-    name = chosen_format(form, output)
+    name, path = table_file(form, output, "tables", FORMATS, overwrite=overwrite)
     render = FORMATS[name].render
     if width is not None:
         if name != "latex":
             raise SettingError(f"--width is a width of latex, got the format {name}; leave it out")
         render = one_by_one(partial(to_latex, width=parse_width(width)))
-    target = None
-    if output is not None:
-        ending = FORMATS[name].ending
-        target = check_writable_file(output, ending, "tables", overwrite=overwrite)
-    elif overwrite:
-        raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
-    found = [read_results(folder) for folder in results]
-    tables: Sequence[ScoreTable] = result_table(
-        joined_results(found),
+    folders = [read_results(folder) for folder in results]
+    tables = result_table(
+        joined_results(folders),
         metric,
         axis,
         levels,
@@ -128,31 +119,15 @@ def table(
     if rename is not None:
         tables = renamed_tables(tables, parse_new_names(rename))
     if transpose:
-        tables = [one.transposed() for one in tables]
-    for folder, one in zip(results, found, strict=True):
-        if one.missing:
+        tables = [score_table.transposed() for score_table in tables]
+    for place, folder in zip(results, folders, strict=True):
+        if folder.missing:
             print_note(
-                f"'{folder}' is not complete, {one.missing:,} runs are missing; the tables go as "
+                f"'{place}' is not complete, {folder.missing:,} runs are missing; the tables go as "
                 "far as the results"
             )
-    if target is None:
-        _print(tables, name, render)
-        return
-    write_file(target, f"{render(tables)}\n", "tables")
-    print_line(f"tables: {target}")
-
-
-def _print(
-    tables: Sequence[ScoreTable], name: str, render: Callable[[Sequence[ScoreTable]], str]
-) -> None:
-    """Print tables; text on a terminal has bold entries and is cut to its width."""
-    from boostsample.experiments.tables.formats import to_terminal
-
-    if name != "text" or not sys.stdout.isatty():
-        print_data(f"{render(tables)}\n")
-        return
-    from rich.console import Console
-
-    console = Console(file=unescaped(sys.stdout), highlight=False)
-    for at, one in enumerate(tables):
-        console.print(*([""] if at else []), to_terminal(one, console.width), sep="\n")
+    if path is None and name == "text" and sys.stdout.isatty():
+        for score_table in tables:
+            print_table(score_table)
+    else:
+        deliver(render(tables), path, "tables")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
-from boostsample.experiments.commands.shared.printing import print_data, print_line
+from boostsample.experiments.commands.shared.printing import deliver, table_file
 
 _FORMATS = ("text", "markdown", "csv")
 
@@ -38,25 +37,15 @@ def validate(
     """
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.results.validation import choose, score_choices
-    from boostsample.experiments.tables.formats import FORMATS, chosen_format
+    from boostsample.experiments.tables.formats import FORMATS
     from boostsample.experiments.tables.validation_table import validation_csv, validation_tables
-    from boostsample.files.atomic import check_writable_file, write_file
 
-    name = chosen_format(form, output, _FORMATS)
-    if output is None and overwrite:
-        raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
-    target = None
-    if output is not None:
-        target = check_writable_file(output, FORMATS[name].ending, "the table", overwrite=overwrite)
-    found = read_results(validation)
-    choices = choose(found)
-    tests = None if test is None else score_choices(choices, found, read_results(test))
+    name, path = table_file(form, output, "the table", _FORMATS, overwrite=overwrite)
+    folder = read_results(validation)
+    choices = choose(folder)
+    tests = None if test is None else score_choices(choices, folder, read_results(test))
     if name == "csv":
         text = validation_csv(choices, tests)
     else:
         text = FORMATS[name].render(validation_tables(choices, tests))
-    if target is None:
-        print_data(f"{text}\n")
-        return
-    write_file(target, f"{text}\n", "the table")
-    print_line(f"table: {target}")
+    deliver(text, path, "the table")

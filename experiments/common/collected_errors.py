@@ -17,10 +17,10 @@ class Faults:
     """A list of errors, each with its place: an entry of a file, an option or a data set."""
 
     def __init__(self) -> None:
-        self._found: list[tuple[str, BoostSampleError]] = []
+        self._errors: list[tuple[str, BoostSampleError]] = []
 
     def __bool__(self) -> bool:
-        return bool(self._found)
+        return bool(self._errors)
 
     @contextmanager
     def at(self, place: str) -> Iterator[None]:
@@ -28,7 +28,7 @@ class Faults:
         try:
             yield
         except BoostSampleError as error:
-            self._found.append((place, error))
+            self._errors.append((place, error))
 
     def raise_all(self, subject: str = "") -> None:
         """Raise one error that lists all collected ones, after `subject`, if there are any.
@@ -36,11 +36,11 @@ class Faults:
         Several make a SettingError if one of them is a SettingError, else a DataError. Long ones
         are shortened, so that their places can be read; of very many the first are listed.
         """
-        if not self._found:
+        if not self._errors:
             return
-        texts = [f"{place}: {error}" if place else str(error) for place, error in self._found]
+        texts = [f"{place}: {error}" if place else str(error) for place, error in self._errors]
         if len(texts) == 1 and not subject:
-            place, error = self._found[0]
+            place, error = self._errors[0]
             raise type(error)(texts[0]) if place else error
         if len(texts) > 1:
             subject = f"{subject} has {len(texts)} errors" if subject else f"{len(texts)} errors"
@@ -50,5 +50,5 @@ class Faults:
                 left_out = len(texts) - _MOST // most
                 texts = [shortened(text, most) for text in texts[: _MOST // most]]
                 texts += [f"and {left_out} more"] if left_out > 0 else []
-        settings = any(isinstance(error, SettingError) for _, error in self._found)
+        settings = any(isinstance(error, SettingError) for _, error in self._errors)
         raise (SettingError if settings else DataError)(f"{subject}: {'; '.join(texts)}")

@@ -21,11 +21,11 @@ class DocEntry:
 
 def docstring_sections(docstring: str | None) -> dict[str, str]:
     """The sections by title; the text before the first one has the title ""."""
-    found = {}
+    sections = {}
     parts = _HEADING.split(inspect.cleandoc(docstring or ""))
     for title, text in zip(["", *parts[1::2]], parts[::2], strict=True):
-        found[title] = text.strip()
-    return found
+        sections[title] = text.strip()
+    return sections
 
 
 def docstring_entries(section: str) -> list[DocEntry]:
@@ -34,21 +34,21 @@ def docstring_entries(section: str) -> list[DocEntry]:
     >>> [entry.name for entry in docstring_entries("low, high : int")]
     ['low', 'high']
     """
-    found = []
+    entries = []
     lines = [line for line in section.splitlines() if line]
     starts = [at for at, line in enumerate(lines) if not line.startswith(" ")]
     for start, end in itertools.pairwise([*starts, len(lines)]):
         names, _, kind = lines[start].partition(" : ")
         text = " ".join(line.strip() for line in lines[start + 1 : end])
-        found += [DocEntry(name.strip(), kind, text) for name in names.split(",")]
-    return found
+        entries += [DocEntry(name.strip(), kind, text) for name in names.split(",")]
+    return entries
 
 
 def class_entries(kind: type, section: str) -> dict[str, DocEntry]:
     """The entries of a class by name; those that say "See `Base`" are replaced by the base's."""
-    found: dict[str, DocEntry] = {}
-    for one in kind.__mro__:
-        for entry in docstring_entries(docstring_sections(one.__doc__).get(section, "")):
-            if entry.name not in found or found[entry.name].text.startswith("See `"):
-                found[entry.name] = entry
-    return found
+    entries: dict[str, DocEntry] = {}
+    for base in kind.__mro__:
+        for entry in docstring_entries(docstring_sections(base.__doc__).get(section, "")):
+            if entry.name not in entries or entries[entry.name].text.startswith("See `"):
+                entries[entry.name] = entry
+    return entries

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 )
 
 from boostsample.experiments.tables.formats import guarded_text
-from boostsample.experiments.tables.score_tables import ScoreTable
+from boostsample.experiments.tables.tables import ScoreTable
 
 _BINS = 10
 _SHOWN = 20

@@ -10,33 +10,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostsample.errors import unknown
+from boostsample.experiments.metrics import DRAWN_METRICS, MAIN_METRICS, METRICS, SMOOTHED
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.experiments.results.curves import (
     AXES,
-    MEASURES,
     Curves,
     curves_of_data,
     shared_curve,
 )
 from boostsample.experiments.results.labels import (
-    HIGHER_IS_BETTER,
-    MAIN_METRICS,
     counted,
     is_charged,
     with_learner,
 )
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.smoothed import SMOOTHED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Rows = Sequence[Mapping[str, Any]]
-_NAMES = {"loss": "loss", "error": "test error", SMOOTHED: "smoothed test error"}
-_UNITS = {"error": " percent", SMOOTHED: " percent where last defined"}
+_PERCENT = " in percent"
 
 
 @figures.styled_axes
@@ -56,15 +52,15 @@ def curves_figure(
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
-        if metric not in figures.METRICS:
-            raise unknown("metric", metric, figures.METRICS)
-    found = curves_of_data(results)
-    for curves in found.values():
+        if metric not in DRAWN_METRICS:
+            raise unknown("metric", metric, DRAWN_METRICS)
+    of_data = curves_of_data(results)
+    for curves in of_data.values():
         curves.check_known(*metrics)
         if SMOOTHED in metrics:
             curves.check(SMOOTHED, against)
-    data = {name: _rows_of(one, metrics) for name, one in found.items()}
-    learners = [learner for one in found.values() for learner in one.learners]
+    data = {name: _rows_of(curves, metrics) for name, curves in of_data.items()}
+    learners = [learner for curves in of_data.values() for learner in curves.learners]
     axis = counted(learners) if against == "stumps" else AXES[against]
     title = with_learner(", ".join(data), learners)
     labels = list(
@@ -73,26 +69,26 @@ def curves_figure(
     figure, panels = figures.new_panels(len(data) * len(metrics), len(metrics), 3.3)
     shown = itertools.product(data.items(), metrics)
     for axes, ((name, runs), metric) in zip(panels, shown, strict=True):
-        for label, own in runs.items():
+        for label, by_repetition in runs.items():
             if charged or not is_charged(label):
-                _strategy(axes, list(own.values()), metric, against, label, labels)
+                _strategy(axes, list(by_repetition.values()), metric, against, label, labels)
         _scales(axes, metric, against)
-        axes.set(xlabel=axis, ylabel=figures.METRICS[metric])
+        axes.set(xlabel=axis, ylabel=METRICS[metric].axis_title)
         if len(data) > 1:
             axes.set_title(name)
     figures.legend_below(figure, panels)
-    runs_of = [own for runs in data.values() for label, own in runs.items() if label in labels]
-    weights = dict.fromkeys(str(one.settings.get("weights", "")) for one in results)
-    repeats = figures.repeats_title(runs_of)
+    drawn = [runs[label] for runs in data.values() for label in runs if label in labels]
+    weights = dict.fromkeys(str(folder.settings.get("weights", "")) for folder in results)
+    repeats = figures.repeats_title(drawn)
     if any(weights):
         repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
     note = "\n* tuned, without the cost of the search" if has_tuned else ""
     figure.suptitle(f"{title}: {repeats}{note}")
-    what = " and ".join(_NAMES.get(metric, figures.METRICS[metric]) for metric in metrics)
+    shown_metrics = " and ".join("loss" if name == "loss" else _in_words(name) for name in metrics)
     figure.set_label(
-        f"Curves of {what} on {title} against {axis}, {repeats}. "
-        + " ".join(_best(one, metrics) for one in found.values())
+        f"Curves of {shown_metrics} on {title} against {axis}, {repeats}. "
+        + " ".join(_best(curves, metrics) for curves in of_data.values())
     )
     return figure
 
@@ -105,7 +101,7 @@ def comparison_figure(comparison: Results) -> Figure:
 def _strategy(
     axes: Axes, runs: Sequence[Rows], metric: str, against: str, label: str, labels: list[str]
 ) -> None:
-    x, values = shared_curve(runs, MEASURES[metric].column, against)
+    x, values = shared_curve(runs, METRICS[metric].column, against)
     style: dict[str, Any] = {}
     if is_charged(label):  # in the colour of the strategy without charge
         thin = current_layout().scale
@@ -137,27 +133,36 @@ def _rows_of(curves: Curves, metrics: Sequence[str]) -> Mapping[str, Mapping[int
     return curves.runs_with(SMOOTHED if SMOOTHED in metrics else metrics[0])
 
 
+def _in_words(metric: str) -> str:
+    """A metric in a sentence, without its unit."""
+    if metric == "loss":
+        return METRICS[metric].title
+    return METRICS[metric].axis_title.removesuffix(_PERCENT)
+
+
 def _last(rows: Rows, column: str) -> float:
     """The last value of a column that is not NaN; NaN if there is none."""
-    found = [float(row[column]) for row in rows if not math.isnan(row[column])]
-    return found[-1] if found else math.nan
+    values = [float(row[column]) for row in rows if not math.isnan(row[column])]
+    return values[-1] if values else math.nan
 
 
 def _best(curves: Curves, metrics: Sequence[str]) -> str:
     """A sentence that names the strategy with the best final value of each metric."""
     parts, runs = [], _rows_of(curves, metrics)
     for metric in metrics:
-        column = MEASURES[metric].column
+        column = METRICS[metric].column
         ends = {
-            label: float(np.mean([_last(run, column) for run in own.values()]))
-            for label, own in runs.items()
+            label: float(np.mean([_last(run, column) for run in repeats.values()]))
+            for label, repeats in runs.items()
             if not is_charged(label)
         }
-        higher = metric in HIGHER_IS_BETTER
+        higher = METRICS[metric].better > 0
         best = (max if higher else min)(ends, key=ends.__getitem__)
-        unit = _UNITS.get(metric, "")
-        title = "log10 loss" if metric == "loss" else _NAMES.get(metric, figures.METRICS[metric])
+        unit = " percent" if METRICS[metric].axis_title.endswith(_PERCENT) else ""
+        unit += " where last defined" if metric == SMOOTHED else ""
         order = "highest" if higher else "lowest"
-        parts.append(f"the {order} mean {title} is {ends[best]:.2f}{unit}, of {best}")
-    last = max(int(run[-1]["stumps"]) for own in curves.runs.values() for run in own.values())
+        parts.append(f"the {order} mean {_in_words(metric)} is {ends[best]:.2f}{unit}, of {best}")
+    last = max(
+        int(rows[-1]["stumps"]) for of_label in curves.runs.values() for rows in of_label.values()
+    )
     return f"After {last:,} {curves.counted} on {curves.data} {'; '.join(parts)}."

@@ -1,9 +1,12 @@
-"""Picture of what a model uses: shares of its families and first features."""
+"""Pictures of a model: what it uses, and how often its probabilities are right."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.errors import printable
 from boostsample.experiments.plots.drawing import figures
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 
 _FAMILIES = 12
 _NAME = 48
+_SPREAD = "rows of a bin, \u00b1 1 std. error if calibrated"
 
 
 @figures.styled_axes
@@ -34,20 +38,20 @@ def explain_figure(explanation: Explanation, held: HeldImportances | None = None
     heights = [0.7 + 0.28 * size for size in sizes]
     figure = figures.new_figure(0.6 + sum(heights))
     panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False).flat
-    number = {one.name: at for at, one in enumerate(explanation.families)}
+    number = {family.name: at for at, family in enumerate(explanation.families)}
     for axes, rows, names, title in (
-        (panels[0], families, [one.name for one in families], "families"),
-        (panels[1], features, [_brief(one.name) for one in features], "features"),
+        (panels[0], families, [family.name for family in families], "families"),
+        (panels[1], features, [_brief(feature.name) for feature in features], "features"),
     ):
-        owners = [getattr(one, "family", one.name) for one in rows]
-        colours = [figures.COLOURS[number[one] % len(figures.COLOURS)] for one in owners]
-        _draw_bars(axes, names, [100 * one.share for one in rows], color=colours)
+        owners = [getattr(row, "family", row.name) for row in rows]
+        colours = [figures.COLOURS[number[owner] % len(figures.COLOURS)] for owner in owners]
+        _draw_bars(axes, names, [100 * row.share for row in rows], color=colours)
         axes.set(title=title, xlabel="percent of the fall of the log loss in training")
         axes.set_xlim(0, None)
     title = f"What a model of {explanation.n_rounds:,} rounds reads"
     figure.suptitle(title)
-    most = "; ".join(f"{one.name} {100 * one.share:.1f} percent" for one in families[:5])
-    first = "; ".join(f"{one.name} {100 * one.share:.1f} percent" for one in features[:5])
+    most = "; ".join(f"{row.name} {100 * row.share:.1f} percent" for row in families[:5])
+    first = "; ".join(f"{row.name} {100 * row.share:.1f} percent" for row in features[:5])
     text = f"{title}. Families: {most}. Features: {first}."
     if held is not None:
         names, rises = [held.names[at] for at in columns], held.rises[columns]
@@ -71,3 +75,35 @@ def _draw_bars(axes: Axes, names: Sequence[str], values: Any, **style: Any) -> N
 
 def _brief(name: str) -> str:
     return name if len(name) <= _NAME else name[: _NAME - 3] + "..."
+
+
+@figures.styled_axes
+def reliability_figure(calibration: NDArray[np.float64], title: str, event: str) -> Figure:
+    """The share of the event against its mean probability in each bin, above the rows of the bins.
+
+    `calibration` is float64 (bins, 3): rows, mean probability and share of equal bins, NaN where a
+    bin has no rows. Lines around a share are to each side one standard error long
+    of the share of a calibrated bin, which is not 0 if the share is 0 or 1.
+    """
+    counts, chance, share = calibration.T
+    figure = figures.new_figure(6.4, 6.0)
+    above, below = figure.subplots(2, 1, height_ratios=(3, 1), sharex=True)
+    above.plot([0, 1], [0, 1], color="#888888", linestyle="--", label="calibrated")
+    filled = counts > 0
+    spread = np.sqrt(chance[filled] * (1 - chance[filled]) / counts[filled])
+    style = {**figures.line_style(0), "capsize": 2.5, "label": _SPREAD}
+    above.errorbar(chance[filled], share[filled], yerr=spread, **style)
+    above.set(ylabel=f"share of {printable(event)}", xlim=(0, 1), ylim=(-0.02, 1.02))
+    width = 1 / counts.size
+    edges = np.arange(counts.size) * width
+    below.bar(edges, counts, width=width, align="edge", color=figures.COLOURS[5], edgecolor="white")
+    below.set(ylabel="rows", xlabel=f"probability of {printable(event)}", ylim=(0, None))
+    below.grid(visible=False, axis="x")
+    figures.legend_below(figure, [above])
+    figure.suptitle(printable(title))
+    bins = "; ".join(
+        f"{p:.2f}: {s:.2f} of {int(n):,} rows"
+        for n, p, s in zip(counts[filled], chance[filled], share[filled], strict=True)
+    )
+    figure.set_label(f"{title}. Mean probability of {event} and how often it is true: {bins}.")
+    return figure

@@ -92,7 +92,7 @@ def member_changes(
     channels: list[Any] = [...]
     if image.ndim == 3 and image.shape[2] > 1:
         channels += range(image.shape[2])
-    here = family.compute(image[None], wanted)
+    unchanged = family.compute(image[None], wanted)
     out = np.zeros((len(wanted), height, width), np.float32)
     step = max(1, _CHUNK_PIXELS // image.size)
     for start in range(0, len(squares), step):
@@ -100,7 +100,7 @@ def member_changes(
         tried: list[NDArray[np.float32]] = []
         for channel in channels:
             up, down = (
-                family.compute(_changed(image, chunk, channel, value), wanted) - here
+                family.compute(_changed(image, chunk, channel, value), wanted) - unchanged
                 for value in (white, black)
             )
             tried += [up - down, up, -down]
@@ -117,8 +117,8 @@ def _changed(
 ) -> NDArray[Any]:
     """Copies of the image, each with one square set to `value`, in one channel or in all (...)."""
     images = np.repeat(image[None], len(squares), axis=0)
-    for one, (rows, columns) in zip(images, squares, strict=True):
-        one[rows, columns, channel] = value
+    for copy, (rows, columns) in zip(images, squares, strict=True):
+        copy[rows, columns, channel] = value
     return images
 
 
@@ -180,10 +180,10 @@ def members_figure(
     for family, axes in zip(families, rows, strict=True):
         features, moves = choose_members(family, picture, seed=seed, low=low, high=high)
         _tile(axes[0], shown, f"{family.name}\n{family.n_features:,} features", "bold")
-        for one, feature, move in zip(axes[1:], features, moves, strict=False):
-            _tile(one, _coloured(shown, move), family.feature_name(int(feature)))
-        for one in axes[1 + len(features) :]:
-            one.set_axis_off()
+        for place, feature, move in zip(axes[1:], features, moves, strict=False):
+            _tile(place, _coloured(shown, move), family.feature_name(int(feature)))
+        for place in axes[1 + len(features) :]:
+            place.set_axis_off()
     figure.suptitle(title or "Pixels that members of the families depend on")
     figure.supxlabel(
         "red: the value rises where the pixel turns from black to white; blue: it falls; "
@@ -269,8 +269,8 @@ def image_for_members(
     scale = (image_shape[0] / image.shape[0], image_shape[1] / image.shape[1], 1)
     stretched = zoom(channels.astype(np.float32), scale, order=1, mode="nearest", grid_mode=True)
     wanted = image_shape[2] if len(image_shape) == 3 else 1
-    kept = stretched[:, :, np.arange(wanted) % stretched.shape[2]].astype(image.dtype)
-    return kept.reshape(image_shape), low, high
+    resized = stretched[:, :, np.arange(wanted) % stretched.shape[2]].astype(image.dtype)
+    return resized.reshape(image_shape), low, high
 
 
 def families_for_members(
@@ -286,13 +286,13 @@ def families_for_members(
     """
     known = {family.name: family for family in default_families(image_shape, seed=seed)}
     skipped = {type(family) for family in known.values()}
-    given = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
+    defaults = {"seed": seed, "n_members": min(_MEMBERS, math.prod(image_shape))}
     for name in package.__all__:
         kind: Any = vars(package)[name]
         is_new = inspect.isclass(kind) and issubclass(kind, ImageFamily) and kind not in skipped
         if is_new and not inspect.isabstract(kind):
             parameters = inspect.signature(kind).parameters
-            usual = {key: value for key, value in given.items() if key in parameters}
+            usual = {key: value for key, value in defaults.items() if key in parameters}
             with suppress(BoostSampleError, TypeError):  # the family does not fit the shape
                 family = kind(image_shape, **usual)
                 known.setdefault(family.name, family)
@@ -304,9 +304,9 @@ def families_for_members(
             wanted = [(name, settings)]
             chosen += families_by_name(wanted, image_shape, seed=seed, data="images of this shape")
             continue
-        own = known[name].settings()
+        current = known[name].settings()
         for setting in settings:
-            if setting not in own:
-                raise unknown(f"setting of family {name!r}", setting, own)
-        chosen.append(type(known[name])(**{**own, **settings}) if settings else known[name])
+            if setting not in current:
+                raise unknown(f"setting of family {name!r}", setting, current)
+        chosen.append(type(known[name])(**{**current, **settings}) if settings else known[name])
     return chosen

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
+from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plots.drawing.figures import (
-    METRICS,
     figure_width,
     new_figure,
     styled_axes,
@@ -46,12 +46,12 @@ def rank_bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[
     >>> rank_bars(np.array([1.0, 1.5, 2.4, 4.0]), 1.0)
     [(0, 1), (1, 2)]
     """
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first, rank in enumerate(mean_ranks):
         last = int(np.searchsorted(mean_ranks, rank + difference, side="left")) - 1
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return found
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return groups
 
 
 @styled_axes
@@ -66,60 +66,60 @@ def ranks_figure(
     `level` is that of Nemenyi's test. Other arguments and errors are those of
     `boostsample.experiments.results.significance.ranking`.
     """
-    found = ranking(results, metric, stumps)
-    n = len(found.labels)
+    order = ranking(results, metric, stumps)
+    n = len(order.labels)
     least = least_data_sets(n, level)
-    if len(found.data) < least:
+    if len(order.data) < least:
         raise SettingError(
             f"a critical-difference diagram of {n} strategies needs {least} data sets or more, got "
-            f"{len(found.data)} ({', '.join(found.data)}): with fewer, Nemenyi's test at {level:g} "
+            f"{len(order.data)} ({', '.join(order.data)}): with fewer, Nemenyi's test at {level:g} "
             "finds no difference, whatever the ranks; give more results"
         )
-    difference = critical_difference(n, len(found.data), level)
-    groups = rank_bars(found.ranks, difference)
+    difference = critical_difference(n, len(order.data), level)
+    groups = rank_bars(order.ranks, difference)
     depth = 1.0 + 0.5 * len(groups) + math.ceil(n / 2)
-    notes = wrapped_text("\n".join(_notes(found, difference, level)), figure_width(), 9)
+    notes = wrapped_text("\n".join(_notes(order, difference, level)), figure_width(), 9)
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (3 + notes.count("\n")))
-    _diagram(figure.subplots(), found, difference, groups, depth)
-    marks = dict.fromkeys(f"{mark:,}" for mark in found.stumps.values())
-    where = f"after {' or '.join(marks)} {found.counted}, {len(found.data)} data sets"
-    title = f"Mean ranks (1 is best) by {METRICS[metric]} {where}"
+    _diagram(figure.subplots(), order, difference, groups, depth)
+    marks = dict.fromkeys(f"{mark:,}" for mark in order.stumps.values())
+    where = f"after {' or '.join(marks)} {order.counted}, {len(order.data)} data sets"
+    title = f"Mean ranks (1 is best) by {METRICS[metric].axis_title} {where}"
     figure.suptitle(title)
     figure.supxlabel(notes, fontsize="small")
     placed = ", ".join(
-        f"{label} {rank:.2f}" for label, rank in zip(found.labels, found.ranks, strict=True)
+        f"{label} {rank:.2f}" for label, rank in zip(order.labels, order.ranks, strict=True)
     )
-    joined = "; ".join(" to ".join(found.labels[k] for k in pair) for pair in groups)
+    joined = "; ".join(" to ".join(order.labels[k] for k in pair) for pair in groups)
     figure.set_label(
-        f"{title} ({', '.join(found.data)}): {placed}. Critical difference {difference:.2f}. "
+        f"{title} ({', '.join(order.data)}): {placed}. Critical difference {difference:.2f}. "
         f"Not told apart: {joined or 'none'}."
     )
     return figure
 
 
-def _notes(found: Ranking, difference: float, level: float) -> list[str]:
+def _notes(order: Ranking, difference: float, level: float) -> list[str]:
     rule = f"less than the critical difference {difference:.2f} (Nemenyi's test at {level:g})"
     notes = [f"Bars join strategies whose mean ranks differ by {rule}."]
-    if len(found.labels) > 2:
-        statistic, p = friedman(found.scores)
+    if len(order.labels) > 2:
+        statistic, p = friedman(order.scores)
         shown = "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
         notes.append(
             f"Friedman's test that all ranks are the same: chi-square {statistic:.1f}, {shown}."
         )
-    if found.left_out:
-        notes.append(f"Left out, as not in every data set: {', '.join(found.left_out)}.")
+    if order.left_out:
+        notes.append(f"Left out, as not in every data set: {', '.join(order.left_out)}.")
     return notes
 
 
 def _diagram(
     axes: Axes,
-    found: Ranking,
+    order: Ranking,
     difference: float,
     groups: Sequence[tuple[int, int]],
     depth: float,
 ) -> None:
     """Draw ranks on an axis at the top, best at the left; names at both sides, bars in between."""
-    n = len(found.labels)
+    n = len(order.labels)
     room = 0.42 * (n - 1)
     axes.set_axis_off()
     axes.set_xlim(1 - room, n + room)
@@ -136,12 +136,12 @@ def _diagram(
     axes.text(1 + difference / 2, 1.85, f"CD = {difference:.2f}", ha="center", va="bottom")
     butt: dict[str, Any] = {"solid_capstyle": "butt"}
     for number, (first, last) in enumerate(groups):
-        ends = found.ranks[[first, last]] + 0.012 * n * np.array([-1, 1])
+        ends = order.ranks[[first, last]] + 0.012 * n * np.array([-1, 1])
         height = -0.5 - 0.5 * number
         axes.plot(ends, [height, height], color="#D55E00", linewidth=4 * scale, **butt)
     top = 1.0 + 0.5 * len(groups)
     half = math.ceil(n / 2)
-    for place, (label, rank) in enumerate(zip(found.labels, found.ranks, strict=True)):
+    for place, (label, rank) in enumerate(zip(order.labels, order.ranks, strict=True)):
         if place < half:
             height, end, side = -(top + place), 1 - 0.03 * n, "right"
             at, text = end - 0.01 * n, f"{label}  {rank:.2f}"

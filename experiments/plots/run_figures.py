@@ -1,18 +1,536 @@
-"""Figures of all runs on a data set, by name."""
+"""Pictures of the runs on a data set, over their rounds: sampling, families, edges and margins.
+
+Boosting keeps raising small margins after all training examples are classified correctly, which
+explains according to [SFBL98] why the test error keeps falling.
+
+- [SFBL98] Schapire, Freund, Bartlett and Lee, Boosting the margin: a new explanation for the
+  effectiveness of voting methods, Annals of Statistics 26, 1998.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from boostsample.experiments.plots.edges import edges_figure
-from boostsample.experiments.plots.family_shares import shares_figure
-from boostsample.experiments.plots.margins import margins_figure
-from boostsample.experiments.plots.sampling import sampling_figure
-from boostsample.experiments.results.runs import Run
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.checks import check_integer
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.cells.cell_file import PREDICTED, Cell
+from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots.drawing.layout import current_layout
+from boostsample.experiments.results.curves import curves_of_results, shared_curve
+from boostsample.experiments.results.labels import (
+    chosen_by_searches,
+    counted,
+    is_charged,
+    learners_of,
+    repetitions,
+    with_learner,
+)
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_GREY = "#888888"
+
+# ------------------------------------------------------------------------------------- windows
+
+
+def round_windows(n_rounds: int, per_decade: int = 5) -> NDArray[np.int64]:
+    """First rounds of windows of about equal width on a log scale, and the end of the last one.
+
+    >>> round_windows(100).tolist()
+    [1, 2, 3, 4, 6, 10, 16, 25, 40, 63, 101]
+    """
+    step = 10 ** (1 / per_decade)
+    number = math.ceil(per_decade * math.log10(n_rounds + 1))
+    starts = np.unique(np.floor(step ** np.arange(number) + 0.5).astype(np.int64))
+    starts = starts[starts * math.sqrt(step) <= n_rounds + 1]  # merges a short last window
+    return np.append(starts, n_rounds + 1)
+
+
+def window_middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Geometric means of the first and last round of each window.
+
+    >>> window_middles(np.array([1, 2, 4, 9])).round(2).tolist()
+    [1.0, 2.45, 5.66]
+    """
+    middle: NDArray[np.float64] = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
+    return middle
+
+
+def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mean over all searches of a cell in each window of rounds; NaN for windows without one.
+
+    `values`, shape (n_searches,), has one number for each search; NaN is skipped.
+    """
+    finite = np.isfinite(values)
+    window = np.searchsorted(edges, cell.round, side="right") - 1
+    n = len(edges) - 1
+    counts = np.bincount(window[finite], minlength=n)
+    sums = np.bincount(window[finite], weights=values[finite].astype(np.float64), minlength=n)
+    means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+    return means
+
+
+def _means_of_runs(
+    runs: Sequence[Run], values: Callable[[Cell], NDArray[Any]], edges: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Window means of each run, shape (repetitions, n_windows)."""
+    return np.array([window_means(run.cell, values(run.cell), edges) for run in runs])
+
+
+# ------------------------------------------------------------------------------------ sampling
+
+_Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+
+def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
+    """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
+    by_strategy = runs_by_strategy(runs)
+    last = max(run.n_rounds for run in runs)
+    edges = round_windows(last, 10)
+    curves = {
+        label: [
+            (window_middles(edges), _means_of_runs(repeats, _array(column), edges))
+            for column in ("n_features", "n_examples")
+        ]
+        for label, repeats in by_strategy.items()
+    }
+    title = with_learner(name, (run.learner for run in runs))
+    return _q_and_t(title, curves, last, "round", "of the searches, over rounds")
+
+
+def _array(column: str) -> Callable[[Cell], NDArray[Any]]:
+    return lambda cell: cell.arrays[column]
+
+
+def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figure:
+    """Plot the means of Q and T over all searches so far, for results without cells.
+
+    `curves` are curve rows; DataError if there are none of data set `name`.
+    """
+    rows = [dict(row) for row in curves if row["data"] == name and not is_charged(row["strategy"])]
+    if not rows:
+        raise DataError(
+            f"Q and T need the cells or the curves of {name}, but there are none; run compare "
+            "again into a new folder"
+        )
+    (of_data,) = curves_of_results(Results({"rounds": []}, rows))
+    means = {
+        label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
+        for label, runs in of_data.runs.items()
+    }
+    last = max(int(row["stumps"]) for row in rows)
+    learners = learners_of(rows)
+    title = with_learner(name, learners)
+    return _q_and_t(title, means, last, counted(learners), "means over all searches so far")
+
+
+@figures.styled_axes
+def _q_and_t(
+    name: str, curves: Mapping[str, Sequence[_Curve]], last: int, axis: str, content: str
+) -> Figure:
+    figure, panels = figures.new_panels(2, 2, 3.5)
+    for at, (axes, title) in enumerate(
+        zip(panels, ("features searched, Q", "examples searched, T"), strict=True)
+    ):
+        for number, (label, both) in enumerate(curves.items()):
+            figures.draw_band(axes, *both[at], number, label, extremes=True)
+        axes.set(xlabel=axis, ylabel=title, yscale="log")
+        axes.margins(y=0.08)
+        figures.round_axis(axes, 1, last)
+        figures.decade_ticks(axes.yaxis)
+    figures.legend_below(figure, panels)
+    repeats = figures.repeats_title((values for (_, values), _ in curves.values()), "range")
+    figure.suptitle(f"{name}: Q and T {content}, {repeats}")
+    ends = "; ".join(
+        f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"
+        for label, both in curves.items()
+    )
+    figure.set_label(f"Features Q and examples T on {name}: {content}, {repeats}; {ends}.")
+    return figure
+
+
+def _end(curve: _Curve) -> float:
+    """The last finite mean of a curve."""
+    values = curve[1]
+    finite = np.isfinite(values).any(axis=0)
+    return float(np.nanmean(values[:, finite], axis=0)[-1]) if finite.any() else math.nan
+
+
+# ------------------------------------------------------------------------------------ families
+
+# Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
+_AREAS = (*(figures.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
+_HATCHES = ("", "//", "..", "xx")
+
+
+@dataclass(frozen=True)
+class FamilyShares:
+    """Shares of the families among the stumps of all searches, over windows of rounds.
+
+    `edges`, shape (n_windows + 1,), are those of `round_windows`. `shares` has for each strategy
+    the means over repetitions, shape (n_families, n_windows), NaN where all runs had ended.
+    """
+
+    sizes: dict[str, int]  # number of features of each family
+    edges: NDArray[np.int64]
+    shares: dict[str, NDArray[np.float64]]
+    n_runs: tuple[int, ...]  # repetitions of each strategy
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Share of each family among all features, the expectation of a uniform draw."""
+        total = sum(self.sizes.values())
+        return {family: size / total for family, size in self.sizes.items()}
+
+
+def family_shares(runs: Sequence[Run]) -> FamilyShares:
+    """Count the stumps of each family in windows of rounds; DataError without runs."""
+    by_strategy = runs_by_strategy(runs)
+    sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
+    edges = round_windows(max(run.n_rounds for run in runs))
+    bins = [np.arange(len(sizes) + 1), edges]
+    shares = {}
+    for label, repeats in by_strategy.items():
+        pairs = [(run.cell.arrays["family"], run.cell.round) for run in repeats]
+        shares[label] = _mean_share(np.stack([np.histogram2d(*pair, bins)[0] for pair in pairs]))
+    return FamilyShares(sizes, edges, shares, tuple(map(len, by_strategy.values())))
+
+
+def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean share over runs with stumps in a window, from counts (runs, families, windows)."""
+    totals = counts.sum(axis=1)
+    n_runs = (totals > 0).sum(axis=0)
+    parts = counts / np.maximum(totals, 1)[:, None]
+    mean: NDArray[np.float64] = parts.sum(axis=0) / np.maximum(n_runs, 1)
+    mean[:, n_runs == 0] = np.nan
+    return mean
+
+
+@figures.styled_axes
+def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
+    """Plot stacked shares of the families over rounds, one panel a strategy.
+
+    A bar at the right of each panel shows the shares among all features.
+    """
+    counts = family_shares(runs)
+    learners = [run.learner for run in runs]
+    title, stumps = with_learner(name, learners), chosen_by_searches(learners)
+    share = f"percent of the {stumps}"
+    figure, panels = figures.strategy_panels(tuple(counts.shares), "round", share)
+    for label, axes in panels.items():
+        _stack(axes, counts, counts.shares[label])
+    figures.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
+    repeats = repetitions(max(counts.n_runs), "mean", min(counts.n_runs))
+    figure.suptitle(
+        f"{title}: families that the {stumps} come from, {repeats}\n"
+        "(bars at the right: shares of all features)"
+    )
+    ends = "; ".join(
+        f"{label} ends with most stumps of {list(counts.sizes)[int(np.argmax(shares[:, at]))]} "
+        f"({100 * shares[:, at].max():.0f} percent)"
+        for label, shares in counts.shares.items()
+        for at in [np.flatnonzero(~np.isnan(shares[0]))[-1]]
+    )
+    figure.set_label(
+        f"Shares of {len(counts.sizes)} families among the {stumps} on {title} over rounds, "
+        f"{repeats}: {ends}."
+    )
+    return figure
+
+
+def _stack(axes: Axes, counts: FamilyShares, shares: NDArray[np.float64]) -> None:
+    """Stacked areas, constant within a window, and the bar of all features."""
+    tops = 100 * np.cumsum(shares, axis=0)
+    below = np.zeros_like(tops[0])
+    bottom = 0.0
+    bar = axes.inset_axes((1.03, 0.0, 0.06, 1.0), sharey=axes)
+    for number, (top, (family, part)) in enumerate(zip(tops, counts.parts.items(), strict=True)):
+        lower, upper = (np.append(values, values[-1]) for values in (below, top))
+        label = f"{family} ({100 * part:.0f} % of all features)"
+        style: dict[str, Any] = {
+            "facecolor": _AREAS[number % len(_AREAS)],
+            "hatch": _HATCHES[number // len(_AREAS) % len(_HATCHES)],
+            "edgecolor": "white",
+            "linewidth": 0.7,
+        }
+        axes.fill_between(counts.edges, lower, upper, step="post", label=label, **style)
+        bar.bar([0], [100 * part], bottom=[bottom], width=1.0, **style)
+        below, bottom = top, bottom + 100 * part
+    bar.set_axis_off()
+    bar.set_xlim(-0.5, 0.5)
+    figures.round_axis(axes, 1, int(counts.edges[-1]))
+    axes.set_ylim(0, 100)
+    axes.grid(False)
+
+
+# ------------------------------------------------------------------------------------ features
+
+MOST_FEATURES = 50
+"""Pools with more features cannot be read in one panel."""
+
+
+def feature_shares(
+    name: str, runs: Sequence[Run], rounds: int | None = None
+) -> dict[str, NDArray[np.float64]]:
+    """Share of each feature among the chosen ones, by strategy, shape (repetitions, n_features).
+
+    `runs` are those on data set `name`. Counts the searches of the first `rounds` rounds, by
+    default of all; a run that ended earlier counts as far as it came. DataError without runs,
+    SettingError if there are more than `MOST_FEATURES` features, or no run has so many rounds.
+    """
+    by_strategy = runs_by_strategy(runs)
+    n_features = sum(int(size) for _, size in runs[0].cell.about["data"]["families"])
+    if n_features > MOST_FEATURES:
+        raise SettingError(
+            f"a picture of features needs at most {MOST_FEATURES} features, but {name} has "
+            f"{n_features:,}; draw families, or other data"
+        )
+    longest = max(run.n_rounds for run in runs)
+    last = longest if rounds is None else check_integer("stumps", rounds, 1, longest)
+
+    def shares(cell: Cell) -> NDArray[np.float64]:
+        counted_rounds = cell.round <= last
+        chosen = cell.arrays["feature"][counted_rounds]
+        return np.bincount(chosen, None, n_features) / np.count_nonzero(counted_rounds)
+
+    return {
+        label: np.array([shares(run.cell) for run in repeats])
+        for label, repeats in by_strategy.items()
+    }
+
+
+@figures.styled_axes
+def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None) -> Figure:
+    """Plot the percentage of the stumps of all searches that use each feature, a line a strategy.
+
+    `runs` has the runs of each data set, a panel each; `rounds` and errors are those of
+    `feature_shares`. A dotted line shows the share of a uniform draw.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    if not runs:
+        raise DataError("a picture of features needs runs, got none; run the comparison first")
+    shares = {name: feature_shares(name, of_data, rounds) for name, of_data in runs.items()}
+    stumps = chosen_by_searches(run.learner for of_data in runs.values() for run in of_data)
+    labels = list(dict.fromkeys(label for of_data in shares.values() for label in of_data))
+    figure, panels = figures.new_panels(len(shares), 2, 4.0)
+    for axes, (name, of_data) in zip(panels, shares.items(), strict=True):
+        for label, values in of_data.items():
+            at = np.arange(values.shape[1])
+            number = labels.index(label)
+            figures.draw_band(axes, at, 100 * values, number, label, markevery=1)
+        axes.axhline(100 / len(at), color=_GREY, linewidth=0.8, linestyle=":")
+        axes.set(title=name, xlabel="feature (counted from 0)", ylabel=f"percent of the {stumps}")
+        axes.set_ylim(bottom=0)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figures.legend_below(figure, panels)
+    groups = [values for of_data in shares.values() for values in of_data.values()]
+    repeats = figures.repeats_title(groups)
+    longest = max(run.n_rounds for of_data in runs.values() for run in of_data)
+    title = f"Features chosen in {longest if rounds is None else rounds:,} rounds, {repeats}"
+    figure.suptitle(f"{title}\n(dotted: the share of a uniform draw)")
+    most = "; ".join(
+        f"{label} on {name} {100 * means.max():.1f} percent of feature {means.argmax()}"
+        for name, of_data in shares.items()
+        for label, values in of_data.items()
+        for means in [values.mean(axis=0)]
+    )
+    figure.set_label(f"{title}. Most often chosen: {most}.")
+    return figure
+
+
+# --------------------------------------------------------------------------------------- edges
+
+_LINES = {
+    "edge": ("true edge G", 6, "-", ""),
+    "estimated": ("estimated edge H of the winner", 1, "--", ""),
+    "expected": ("edge that the strategy expected, E[G*]", 0, "none", "o"),
+}
+"""Label, number of the colour, dashes and marker of each kind of edge."""
+
+
+def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """Mean edges in windows of rounds (`round_windows`), for each repetition of one strategy.
+
+    Arrays of shape (repetitions, n_windows): ``edge`` is the true edge G, ``estimated`` is H on the
+    sample, ``expected`` is noted by the strategy before the search, and absent if it never was.
+    """
+    kinds: dict[str, Callable[[Cell], NDArray[Any]]] = {
+        "edge": _array("edge"),
+        "estimated": lambda cell: cell.edge_estimated,
+    }
+    if any(PREDICTED in run.cell.arrays for run in runs):
+        kinds["expected"] = lambda cell: cell.arrays.get(
+            PREDICTED, np.full(len(cell.round), np.nan)
+        )
+    return {kind: _means_of_runs(runs, values, edges) for kind, values in kinds.items()}
+
+
+@figures.styled_axes
+def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
+    """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
+
+    The estimated edge is a maximum over all searched stumps and therefore too high on a small
+    sample. On all examples it is the true edge.
+    """
+    by_strategy = runs_by_strategy(runs)
+    last = max(run.n_rounds for run in runs)
+    edges = round_windows(last, 8)
+    means = {label: mean_edges(repeats, edges) for label, repeats in by_strategy.items()}
+    figure, panels = figures.strategy_panels(tuple(means), "round", "edge", 2.5)
+    drawn = np.concatenate(
+        [values.ravel() for kinds in means.values() for values in kinds.values()]
+    )
+    is_log = bool((drawn[np.isfinite(drawn)] > 0).all())
+    for label, axes in panels.items():
+        for kind, values in means[label].items():
+            title, colour, dashes, marker = _LINES[kind]
+            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markevery": 1}
+            style |= {"color": figures.COLOURS[colour], "markersize": 3.5 * current_layout().scale}
+            at = window_middles(edges)
+            figures.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
+        figures.round_axis(axes, 1, last)
+    if is_log:
+        first = next(iter(panels.values()))
+        first.set_yscale("log")
+        figures.decade_ticks(first.yaxis)
+    figures.legend_below(figure, panels.values())
+    repeats = figures.repeats_title(by_strategy.values(), "range" if is_log else "std")
+    learners = [run.learner for run in runs]
+    title = with_learner(name, learners)
+    chosen = "the chosen stumps" if counted(learners) == "stumps" else "all searches"
+    figure.suptitle(f"{title}: edges of {chosen}, {repeats}")
+    ratios = "; ".join(f"{label} {_optimism(kinds):.2f}" for label, kinds in means.items())
+    figure.set_label(
+        f"True, estimated and expected edges on {title} over rounds, {repeats}. "
+        f"Estimated edge over true edge in the last rounds: {ratios}."
+    )
+    return figure
+
+
+def _optimism(means: dict[str, NDArray[np.float64]]) -> float:
+    """Estimated edge divided by true edge, in the last window that any run reaches."""
+    last = np.flatnonzero(np.isfinite(means["edge"]).any(axis=0))[-1]
+    true = float(np.nanmean(means["edge"][:, last]))
+    return float(np.nanmean(means["estimated"][:, last])) / true if true else np.nan
+
+
+# ------------------------------------------------------------------------------------- margins
+
+# Dark enough for a white page; darker for more stumps.
+_MARKS = tuple(figures.COLOURS[at] for at in (5, 4, 1, 0, 6))
+# Both lines stay visible where they coincide.
+_SIDES: dict[str, dict[str, Any]] = {
+    "training": {"linewidth": 4.0, "alpha": 0.3},
+    "test": {"linewidth": 1.1},
+}
+
+
+def margin_marks(runs: Sequence[Run]) -> list[int]:
+    """The numbers of stumps at which the longest runs recorded margins.
+
+    Runs that ended early are left out, as they record their last margins at their end.
+    """
+    longest = max(run.n_rounds for run in runs)
+    whole = [run for run in runs if run.n_rounds == longest]
+    return sorted({int(mark) for run in whole for mark in run.cell.arrays["marks"]})
+
+
+def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
+    """Shares of training and test margins below each bin edge, shape (2, n_bins + 1).
+
+    Means over the runs of one strategy at a mark, NaN if no run has the mark. A run that ended
+    before the mark counts with its last margins.
+    """
+    parts = []
+    n_bins = 1
+    for run in runs:
+        marks = run.cell.arrays["marks"].tolist()
+        counts = run.cell.arrays["margins"].astype(np.float64)
+        n_bins = counts.shape[2]
+        at = min(mark, run.n_rounds)
+        if at in marks:
+            sums = np.cumsum(counts[:, marks.index(at)], axis=1)
+            parts.append(np.pad(sums, ((0, 0), (1, 0))) / sums[:, -1:])
+    if not parts:
+        return np.full((2, n_bins + 1), np.nan)
+    mean: NDArray[np.float64] = np.mean(parts, axis=0)
+    return mean
+
+
+@figures.styled_axes
+def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
+    """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
+
+    Draws the last five of `marks`, by default of `margin_marks`.
+    """
+    from matplotlib.ticker import MultipleLocator
+
+    by_strategy = runs_by_strategy(runs)
+    chosen = list(margin_marks(runs) if marks is None else marks)[-len(_MARKS) :]
+    shares = {
+        label: {mark: margin_shares(repeats, mark) for mark in chosen}
+        for label, repeats in by_strategy.items()
+    }
+    figure, panels = figures.strategy_panels(
+        tuple(shares), "margin", "percent of margins below", 2.5
+    )
+    learners = [run.learner for run in runs]
+    title, word = with_learner(name, learners), counted(learners)
+    for label, axes in panels.items():
+        for mark, colour in zip(chosen, _MARKS[-len(chosen) :], strict=True):
+            _draw_margins(axes, shares[label][mark], f"{mark:,} {word}", colour)
+        axes.axvline(0, color=_GREY, linewidth=0.8)
+    first = next(iter(panels.values()))
+    first.xaxis.set_major_locator(MultipleLocator(0.5))
+    first.xaxis.set_major_formatter("{x:g}")
+    first.set(xlim=_margin_range(shares.values()), ylim=(0, 100))
+    figures.legend_below(figure, panels.values())
+    repeats = figures.repeats_title(by_strategy.values(), "")
+    figure.suptitle(
+        f"{title}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
+    )
+    last = {label: at_marks[chosen[-1]][1] for label, at_marks in shares.items()}
+    wrong = "; ".join(f"{label} {100 * test[len(test) // 2]:.2f}" for label, test in last.items())
+    figure.set_label(
+        f"Cumulative distributions of training and test margins on {title} after "
+        f"{', '.join(f'{mark:,}' for mark in chosen)} {word}, {repeats}. Percent of the test "
+        f"margins below zero at the end: {wrong}."
+    )
+    return figure
+
+
+def _draw_margins(axes: Axes, shares: NDArray[np.float64], mark: str, colour: str) -> None:
+    """Draw both sides, cut to where they rise."""
+    edges = np.linspace(-1, 1, shares.shape[1])
+    for (side, style), values in zip(_SIDES.items(), shares, strict=True):
+        if np.isnan(values).any():
+            continue
+        first = np.flatnonzero(values > 0)[0] - 1
+        last = np.flatnonzero(values < 1)[-1] + 1
+        rise = slice(first, last + 1)
+        label = f"{mark}, {side}"
+        axes.plot(edges[rise], 100 * values[rise], color=colour, label=label, **style)
+
+
+def _margin_range(shares: Iterable[Mapping[int, NDArray[np.float64]]]) -> tuple[float, float]:
+    """The range of all but the outer 0.1 percent of margins on both sides, with zero in it."""
+    drawn = np.array([values for marks in shares for both in marks.values() for values in both])
+    edges = np.linspace(-1, 1, drawn.shape[1])
+    inside = ((drawn > 0.001) & (drawn < 0.999)).any(axis=0)
+    shown = edges[inside] if inside.any() else edges
+    return min(-0.05, float(shown[0]) - 0.02), max(0.05, float(shown[-1]) + 0.02)
+
 
 RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
     "families": shares_figure,
@@ -20,4 +538,4 @@ RUN_FIGURES: dict[str, Callable[[str, Sequence[Run]], Figure]] = {
     "edges": edges_figure,
     "margins": margins_figure,
 }
-"""DataError if there are no runs (`read_runs`)."""
+"""Figures of all runs on a data set, by name; DataError if there are no runs (`read_runs`)."""

@@ -22,7 +22,6 @@ from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
-from boostsample.experiments.report.items import CodeItem, Item, ListingItem, TextItem
 from boostsample.experiments.results.labels import (
     counted,
     label_of,
@@ -36,10 +35,16 @@ from boostsample.experiments.results.read_folder import (
     read_runs,
 )
 from boostsample.experiments.results.runs import Run, runs_by_strategy
-from boostsample.experiments.tables.number_formats import mean_std
-from boostsample.experiments.tables.tables import searches_and_terms
+from boostsample.experiments.tables.comparison_tables import searches_and_terms
+from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug
 from boostsample.registry import strategy_class
+
+Item = str | Table | dict[str, Any]
+"""An item of a report: a paragraph, a table of words, or picture, scores, code or notes by keys.
+
+Entries of tables of words keep their line breaks.
+"""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class FactSource:
     @cached_property
     def data_sets(self) -> dict[str, dict[str, Any]]:
         """The facts of each data set that has rows, by name; keys as in ``plan.json``."""
-        known = {str(one["name"]): one for one in self.settings["data_sets"]}
+        known = {str(entry["name"]): entry for entry in self.settings["data_sets"]}
         return {name: known[name] for name in self.names}
 
 
@@ -97,35 +102,40 @@ def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
     in_use: dict[str, dict[str, Mapping[str, Any]]] = {}
     for source in sources:
         for name, data in source.data_sets.items():
-            for one in data["strategies"]:
-                strategies.setdefault(label_of(one), one)
-                used = _settings_in_use(one, data, source.settings["rounds"][-1])
-                in_use.setdefault(label_of(one), {})[name] = used
+            for strategy in data["strategies"]:
+                strategies.setdefault(label_of(strategy), strategy)
+                used = _settings_in_use(strategy, data, source.settings["rounds"][-1])
+                in_use.setdefault(label_of(strategy), {})[name] = used
     plans = [(source.title, *_plan_row(source.settings)) for source in sources]
     header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
     return [
-        ListingItem(
+        Table(
             "Data sets",
             ("data set", "training examples", "test examples", "classes", "features", "budget"),
             tuple((name, *_data_row(data)) for name, data in data_sets),
         ),
-        ListingItem(
+        Table(
             "Strategies",
             ("strategy", "what it does", "settings", "tuned over"),
-            tuple((label, *_strategy_row(one, in_use[label])) for label, one in strategies.items()),
+            tuple(
+                (label, *_strategy_row(strategy, in_use[label]))
+                for label, strategy in strategies.items()
+            ),
         ),
-        ListingItem("How they were compared", ("data sets", *header), tuple(plans)),
+        Table("How they were compared", ("data sets", *header), tuple(plans)),
     ]
 
 
 def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
-    total = sum(one["n_features"] for one in data["families"])
-    families = ", ".join(f"{one['name']} {one['n_features']:,}" for one in data["families"])
+    total = sum(family["n_features"] for family in data["families"])
+    families = ", ".join(
+        f"{family['name']} {family['n_features']:,}" for family in data["families"]
+    )
     if len(data["families"]) == 1:
         families = str(data["families"][0]["name"])
     budgets: dict[str, list[str]] = {}
-    for one in data["strategies"]:
-        budgets.setdefault(_different(one["budget"]), []).append(label_of(one))
+    for strategy in data["strategies"]:
+        budgets.setdefault(_different(strategy["budget"]), []).append(label_of(strategy))
     usual = max(budgets, key=lambda looks: len(budgets[looks]))
     others = [f"{', '.join(who)}: {looks}" for looks, who in budgets.items() if looks != usual]
     shape = data["shape"][1:]
@@ -158,14 +168,13 @@ def _settings_in_use(
     name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
     variant = Variant.parse(":".join(filter(None, (name, strategy["settings"]))))
     grid = tuple(Variant.parse(f"{name}:{text}") for text in strategy.get("grid", ()))
-    sizes = [(one["name"], one["n_features"]) for one in data["families"]]
+    sizes = [(family["name"], family["n_features"]) for family in data["families"]]
     pool = pool_of_families(sizes, data["n_train"][0])
     try:
         budget = strategy["budget"][0]
         return settings_in_use(replace(variant, grid=grid), pool, budget, n_rounds)
     except BoostSampleError:  # its distribution is not installed here
-        given: Mapping[str, Any] = strategy.get("parameters", variant.settings)
-        return given
+        return dict(strategy.get("parameters", variant.settings))
 
 
 def _strategy_row(
@@ -185,7 +194,7 @@ def _strategy_row(
         settings.append(f"{key} = {', '.join(texts)}")
     grid = [Variant.parse(f"{name}:{text}").settings for text in strategy.get("grid", ())]
     axes = {
-        key: ", ".join(dict.fromkeys(_word(one[key]) for one in grid))
+        key: ", ".join(dict.fromkeys(_word(alternative[key]) for alternative in grid))
         for key in (grid[0] if grid else ())
     }
     tuned = [f"{len(grid)} settings:"] if grid else []
@@ -225,41 +234,41 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def facts_of_tuning(source: FactSource, name: str) -> ListingItem | None:
+def facts_of_tuning(source: FactSource, name: str) -> Table | None:
     """List the settings that tuning kept on a data set; None if nothing was tuned."""
-    found: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
-    for one in source.settings["data_sets"]:
-        for strategy in one.get("strategies", ()) if one["name"] == name else ():
+    tunings: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
+    for data in source.settings["data_sets"]:
+        for strategy in data.get("strategies", ()) if data["name"] == name else ():
             for each in strategy.get("tuning") or ():
                 search = each["kept"], each["final_log10_loss"], each["looks"]
                 key = label_of(strategy), len(strategy["grid"])
-                found.setdefault(key, []).append(search)
-    if not found:
+                tunings.setdefault(key, []).append(search)
+    if not tunings:
         for run in source.runs.get(name, ()):
             if run.tuning is not None:
                 looks = run.tuning.looks["search"] + run.tuning.looks["modelling"]
                 search = run.trained.settings_text, run.tuning.losses, looks
-                found.setdefault((run.variant.label, len(run.variant.grid)), []).append(search)
+                tunings.setdefault((run.variant.label, len(run.variant.grid)), []).append(search)
     rows = []
-    for (label, tried), searches in found.items():
-        choices = [kept for kept, _, _ in searches]
-        for settings in sorted(dict.fromkeys(choices), key=lambda one: -choices.count(one)):
-            mine = [(losses, looks) for kept, losses, looks in searches if kept == settings]
+    for (label, tried), searches in tunings.items():
+        choices = [choice for choice, _, _ in searches]
+        for settings in sorted(dict.fromkeys(choices), key=lambda choice: -choices.count(choice)):
+            runs = [(losses, looks) for choice, losses, looks in searches if choice == settings]
             rows.append(
                 (
                     label,
                     _lines(settings),
-                    f"{len(mine)} of {len(choices)}",
-                    mean_std([min(losses) for losses, _ in mine]),
-                    mean_std([max(losses) for losses, _ in mine]),
+                    f"{len(runs)} of {len(choices)}",
+                    mean_std([min(losses) for losses, _ in runs]),
+                    mean_std([max(losses) for losses, _ in runs]),
                     f"{tried}",
-                    f"{statistics.fmean(looks for _, looks in mine):.2e}",
+                    f"{statistics.fmean(looks for _, looks in runs):.2e}",
                 )
             )
     if not rows:
         return None
     header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
-    return ListingItem(
+    return Table(
         f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} "
         f"{counted(source.learners)}",
         (*header, "settings tried", "looks of all of them"),
@@ -267,18 +276,20 @@ def facts_of_tuning(source: FactSource, name: str) -> ListingItem | None:
     )
 
 
-def facts_of_rounds(source: FactSource, name: str) -> ListingItem | None:
+def facts_of_rounds(source: FactSource, name: str) -> Table | None:
     """List searches, terms and looks of a round; None without cells, or for stumps."""
     runs = source.runs.get(name, ())
     if not runs or counted(source.learners) == "stumps":
         return None
     rows = []
-    for label, own in runs_by_strategy(runs).items():
-        n_rounds = sum(run.n_rounds for run in own)
-        looks = (f"{sum(run.looks[one] for run in own) / n_rounds:,.0f}" for one in LOOKS)
-        rows.append((label, *searches_and_terms(own), *looks))
-    header = ("strategy", "searches", "terms", *(f"looks of {one}" for one in LOOKS))
-    return ListingItem("A round of the kept runs, means", header, tuple(rows))
+    for label, repeats in runs_by_strategy(runs).items():
+        n_rounds = sum(run.n_rounds for run in repeats)
+        looks = (
+            f"{sum(run.looks[purpose] for run in repeats) / n_rounds:,.0f}" for purpose in LOOKS
+        )
+        rows.append((label, *searches_and_terms(repeats), *looks))
+    header = ("strategy", "searches", "terms", *(f"looks of {purpose}" for purpose in LOOKS))
+    return Table("A round of the kept runs, means", header, tuple(rows))
 
 
 def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
@@ -293,7 +304,7 @@ def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
     saved = []
     if grid is not None:
         url = f"data:text/plain;charset=utf-8,{quote(grid)}"
-        saved = [CodeItem(f"grid of {source.title}", grid, file, url)]
+        saved = [_code(f"grid of {source.title}", grid, file, url)]
         commands += [
             "# the same from the file below, into a new folder;",
             "# --data-dir DIR names a folder of original data files, else they are downloaded",
@@ -303,11 +314,16 @@ def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
             f"boostsample report {folder} -o {stem}.html",
         ]
     return [
-        *([TextItem(f"{source.title}:")] if several else []),
-        *([CodeItem("commands", "\n".join(commands) + "\n")] if commands else []),
+        *([f"{source.title}:"] if several else []),
+        *([_code("commands", "\n".join(commands) + "\n")] if commands else []),
         *saved,
-        ListingItem(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
+        Table(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
     ]
+
+
+def _code(name: str, text: str, file: str = "", source: str = "") -> dict[str, Any]:
+    """Text in a fixed width; readers can save the data URL `source` under the name `file`."""
+    return {"kind": "code", "name": name, "text": text, "file": file, "source": source}
 
 
 def _made(source: FactSource) -> list[tuple[str, str]]:
@@ -315,18 +331,20 @@ def _made(source: FactSource) -> list[tuple[str, str]]:
     settings = source.settings
     cells = [run.cell for runs in source.runs.values() for run in runs]
     made: Mapping[str, Any] = settings.get("cells") or {
-        "first": min((str(one.about["started"]) for one in cells), default=""),
-        "last": max((str(one.about["started"]) for one in cells), default=""),
-        "seconds": sum(float(one.about["wall"]) for one in cells),
-        "machines": [one.about["machine"] for one in cells],
-        "versions": [one.about["versions"] for one in cells],
+        "first": min((str(cell.about["started"]) for cell in cells), default=""),
+        "last": max((str(cell.about["started"]) for cell in cells), default=""),
+        "seconds": sum(float(cell.about["wall"]) for cell in cells),
+        "machines": [cell.about["machine"] for cell in cells],
+        "versions": [cell.about["versions"] for cell in cells],
     }
     numerics = settings.get("numerics") or (cells[0].about["numerics"] if cells else "?")
     machines = [f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in made["machines"]]
     ours = ("boostsample", "python")
     versions = [
-        ", ".join(f"{key} {one[key]}" for key in sorted(one, key=lambda key: key not in ours))
-        for one in made["versions"]
+        ", ".join(
+            f"{key} {numbers[key]}" for key in sorted(numbers, key=lambda key: key not in ours)
+        )
+        for numbers in made["versions"]
     ]
     first, last = (
         str(made[key]).replace("T", " ").replace("+00:00", " UTC") for key in ("first", "last")

@@ -5,49 +5,36 @@ The same results make the same bytes; time, place and the name of the folder do 
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
+import re
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boostsample
 from boostsample.errors import BoostSampleError, printable
+from boostsample.experiments.metrics import MAIN_METRICS, METRICS
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing.figures import check_drawing
+from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
 from boostsample.experiments.plots.ranks import ranks_figure
-from boostsample.experiments.plots.run_figures import RUN_FIGURES
-from boostsample.experiments.plots.sampling import mean_sampling_figure
+from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
-from boostsample.experiments.report.facts import FactSource
-from boostsample.experiments.report.items import (
-    Item,
-    ListingItem,
-    NotesItem,
-    ScoresItem,
-    TextItem,
-    picture_item,
-)
+from boostsample.experiments.report.facts import FactSource, Item
 from boostsample.experiments.results.curves import AXES, curves_of_results
 from boostsample.experiments.results.labels import (
-    MAIN_METRICS,
-    METRICS,
     STUMP,
     chosen_by_searches,
     counted,
     is_charged,
     with_learner,
 )
-from boostsample.experiments.tables.formats import to_html
-from boostsample.experiments.tables.score_tables import (
-    BEST,
-    TIED,
-    ScoreTable,
-    result_table,
-)
+from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.tables import BEST, TIED, ScoreTable, Table
 from boostsample.files.atomic import check_writable_file, write_file
 
 if TYPE_CHECKING:
@@ -57,6 +44,7 @@ _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _MOST_COLUMNS = 6
 """With more columns, all tables of a data set are transposed."""
+_NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
 _LOG = logging.getLogger(__name__)
 
 
@@ -134,10 +122,10 @@ def make_report(
 def _lead(sources: Sequence[FactSource]) -> str:
     """A sentence on what was compared."""
     labels = {
-        one["strategy"] + one["settings"]
+        strategy["strategy"] + strategy["settings"]
         for source in sources
         for data in source.data_sets.values()
-        for one in data["strategies"]
+        for strategy in data["strategies"]
     }
     learners = {learner for source in sources for learner in source.learners} - {STUMP}
     others = f" with {' and '.join(sorted(learners))}" if learners else ""
@@ -157,61 +145,66 @@ def _names(sources: Sequence[FactSource]) -> str:
 
 
 @dataclass(frozen=True)
-class _Part:
-    """A titled part of a chapter."""
+class _Section:
+    """A titled chapter, or a part of one: items, then parts."""
 
     id: str
     title: str
-    items: tuple[Item, ...]
-
-
-@dataclass(frozen=True)
-class _Chapter(_Part):
-    """A titled chapter: items, then parts."""
-
-    parts: tuple[_Part, ...] = ()
+    items: Sequence[Item]
+    parts: Sequence[_Section] = ()
 
 
 class _Report:
-    """The chapters of a report."""
+    """The chapters of a report, with tables that are computed once and notes that are told once."""
 
     def __init__(self, sources: Sequence[FactSource], progress: Callable[[str], None]) -> None:
         self._sources = sources
         self._results = [source.results for source in sources]
         self._progress = progress
-        self._notes = NotesItem()
+        self._notes: list[str] = []
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
         losses = result_table(self._results, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
 
-    def chapters(self) -> list[_Chapter]:
+    def chapters(self) -> list[_Section]:
         """All chapters, in order."""
         self._progress("tables")
-        every = [learner for source in self._sources for learner in source.learners]
-        listings = (*facts.facts_of_comparison(self._sources), _text("reading", every))
+        learners = [learner for source in self._sources for learner in source.learners]
+        compared = facts.facts_of_comparison(self._sources)
+        compared.append(_worded(_WORDS["reading"], learners))
         chapters = [
-            _Chapter("summary", "Summary", self._summary()),
-            _Chapter("compared", "What was compared", listings),
+            _Section("summary", "Summary", self._summary()),
+            _Section("compared", "What was compared", compared),
         ]
         for source in self._sources:
             for name in source.names:
                 self._progress(f"tables and pictures of {name}")
                 chapters.append(self._data_chapter(source, name))
         several = len(self._sources) > 1
-        items = [
-            item for source in self._sources for item in facts.facts_to_repeat(source, several)
-        ]
-        chapters.append(_Chapter("repeat", "To repeat it", tuple(items)))
-        self._notes.numbers(
+        repeat: list[Item] = []
+        for source in self._sources:
+            repeat += facts.facts_to_repeat(source, several)
+        chapters.append(_Section("repeat", "To repeat it", repeat))
+        self._note_numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
             for source in self._sources
             for name, data in source.data_sets.items()
             for note in data["notes"]
-            if note not in self._notes.notes
+            if note not in self._notes
         )
-        if self._notes.notes:
-            chapters.append(_Chapter("notes", "Notes", (self._notes,)))
+        if self._notes:
+            notes = {"kind": "notes", "notes": self._notes}
+            chapters.append(_Section("notes", "Notes", [notes]))
         return chapters
+
+    def _note_numbers(self, notes: Iterable[str]) -> list[int]:
+        """The numbers of notes, from 1; adds new ones."""
+        numbers = []
+        for note in notes:
+            if note not in self._notes:
+                self._notes.append(note)
+            numbers.append(self._notes.index(note) + 1)
+        return sorted(numbers)
 
     def _table(
         self, source: FactSource, name: str, metric: str, axis: str = "stumps"
@@ -219,68 +212,79 @@ class _Report:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            one = [source.results.part(name)]
-            (self._tables[key],) = result_table(one, metric, axis, charged=axis == "stumps")
+            part = [source.results.part(name)]
+            (self._tables[key],) = result_table(part, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
-    def _summary(self) -> tuple[Item, ...]:
+    def _summary(self) -> list[Item]:
         """The best strategies at the last level of each axis, and ranks over data sets."""
         rows = []
         for source in self._sources:
-            for name, axis in [(one, axis) for one in source.names for axis in _axes(source, one)]:
-                level = self._table(source, name, "loss", axis).rows[-1][0]
-                where = f"at {level} {axis}"
-                if axis == "stumps":
-                    where = f"after {level} {counted(source.learners)}"
-                best = (_winner(self._table(source, name, metric, axis)) for metric in MAIN_METRICS)
-                rows.append((name, where, *best))
-        header = ("data set", "where", *(f"lowest {METRICS[one][1]}" for one in MAIN_METRICS))
-        listing = ListingItem("The best strategies", header, tuple(rows))
-        return (_text("summary"), listing, *self._ranks())
+            for name in source.names:
+                for axis in _axes(source, name):
+                    level = self._table(source, name, "loss", axis).rows[-1][0]
+                    where = f"at {level} {axis}"
+                    if axis == "stumps":
+                        where = f"after {level} {counted(source.learners)}"
+                    tables = (self._table(source, name, metric, axis) for metric in MAIN_METRICS)
+                    rows.append((name, where, *map(_winner, tables)))
+        lowest = (f"lowest {METRICS[metric].title}" for metric in MAIN_METRICS)
+        best = Table("The best strategies", ("data set", "where", *lowest), tuple(rows))
+        return [_worded(_WORDS["summary"]), best, *self._ranks()]
 
     def _ranks(self) -> list[Item]:
         """Pictures of mean ranks, if there are several data sets."""
         if len(self._ids) < 2:
             return []
-        found: list[Item] = []
+        pictures: list[Item] = []
         for metric in MAIN_METRICS:
             try:
                 figure = ranks_figure(self._results, metric)
             except BoostSampleError as error:
-                return [TextItem(f"Ranks across data sets are left out: {error}")]
-            found.append(
-                picture_item(figure, f"Mean ranks across data sets, by {METRICS[metric][1]}.")
-            )
-        return found
+                return [f"Ranks across data sets are left out: {error}"]
+            caption = f"Mean ranks across data sets, by {METRICS[metric].title}."
+            pictures.append(picture_item(figure, caption))
+        return pictures
 
-    def _data_chapter(self, source: FactSource, name: str) -> _Chapter:
+    def _data_chapter(self, source: FactSource, name: str) -> _Section:
         """Tables and pictures of a data set."""
-        kept = facts.facts_of_tuning(source, name)
+        tuning = facts.facts_of_tuning(source, name)
         runs = source.runs.get(name, ())
-        prefix = self._ids[name]
-        part = partial(_part, source.learners, prefix)
-        parts = [
-            part(f"at-{axis}", self._at(source, name, axis), charged=kept is not None)
-            for axis in _axes(source, name)
-        ]
+        learners = source.learners
+        parts: list[_Section] = []
+
+        def add(key: str, *items: Item, charged: bool = False) -> None:
+            """Add a part with its title and text; `charged` adds a remark on tuned strategies."""
+            words = _WORDS[key]
+            remarks = [words.get("searches", "") if counted(learners) != "stumps" else ""]
+            remarks.append(words["charged"] if charged else "")
+            text = _worded(" ".join([words["text"], *remarks]), learners)
+            title = _worded(words["title"], learners)
+            section_id = f"{self._ids[name]}-{key}"
+            parts.append(_Section(section_id, title, [*([text] if text else []), *items]))
+
+        def shown(key: str, figure: Figure) -> Item:
+            return picture_item(figure, _worded(_WORDS[key]["caption"], learners))
+
+        for axis in _axes(source, name):
+            add(f"at-{axis}", *self._at(source, name, axis), charged=tuning is not None)
         cost = self._scores(source, name, "looks", "seconds")
         spent = facts.facts_of_rounds(source, name)
-        parts.append(part("cost", [*cost, *([spent] if spent else [])]))
-        if kept is not None:
-            parts.append(part("tuning", [kept]))
+        add("cost", *cost, *([spent] if spent else []))
+        if tuning is not None:
+            add("tuning", tuning)
         if source.results.curves:
             if runs:
                 figure = RUN_FIGURES["sampling"](name, runs)
             else:
                 figure = mean_sampling_figure(name, source.results.curves)
             scores = self._scores(source, name, "features", "examples")
-            shown = _shown("sampling", figure, source.learners)
-            parts.append(part("sampling", [*scores, shown]))
+            add("sampling", *scores, shown("sampling", figure))
         families = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
         for key in [*families, "edges", "margins"] if runs else ():
-            figure = RUN_FIGURES[key](name, runs)
-            parts.append(part(key, [_shown(key, figure, source.learners)]))
-        return _Chapter(prefix, name, () if source.runs else (_text("no_cells"),), tuple(parts))
+            add(key, shown(key, RUN_FIGURES[key](name, runs)))
+        remarks = [] if source.runs else [_worded(_WORDS["no_cells"])]
+        return _Section(self._ids[name], name, remarks, parts)
 
     def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
@@ -301,48 +305,44 @@ class _Report:
         from markupsafe import Markup
 
         many = len(self._table(source, name, "loss").header) > _MOST_COLUMNS
-        found: list[Item] = []
+        items: list[Item] = []
         for metric in metrics:
             table = self._table(source, name, metric, axis)
-            numbers = sorted(self._notes.numbers(table.notes))
             title = table.title.removeprefix(f"{with_learner(name, source.learners)}: ")
             title = title[:1].upper() + title[1:]
-            html = to_html(replace(table.transposed() if many else table, title=title))
-            found.append(ScoresItem(title, Markup(html), tuple(numbers)))
-        return found
+            html = replace(table.transposed() if many else table, title=title).to_html()
+            numbers = self._note_numbers(table.notes)
+            items.append({"kind": "table", "name": title, "html": Markup(html), "notes": numbers})
+        return items
 
 
-def _text(key: str, learners: Sequence[str] = ()) -> TextItem:
-    return TextItem(_worded(_WORDS[key], learners))
+def picture_item(figure: Figure, caption: str) -> dict[str, Any]:
+    """A figure as a separate SVG image, so that its ids cannot clash with those of others.
+
+    `source` is a data URL; sizes are in CSS pixels.
+    """
+    text = _NOT_SHOWN.sub("", picture_bytes(figure, "svg").decode("utf-8"))
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())
+    return {
+        "kind": "picture",
+        "source": f"data:image/svg+xml;base64,{base64.b64encode(text.encode()).decode('ascii')}",
+        "width": width,
+        "height": height,
+        "alt": describe(figure),
+        "caption": caption,
+    }
 
 
-def _worded(text: str, learners: Sequence[str]) -> str:
+def _worded(text: str, learners: Sequence[str] = ()) -> str:
     """A text in the words for these learners, with single spaces."""
     words = {"counted": counted(learners), "stumps": chosen_by_searches(learners)}
     return " ".join(text.format(**words).split())
 
 
-def _part(
-    learners: Sequence[str], prefix: str, key: str, items: Sequence[Item], *, charged: bool = False
-) -> _Part:
-    """A part with its title and text; `charged` adds a remark on tuned strategies."""
-    words = _WORDS[key]
-    remarks = [words["charged"] if charged else ""]
-    if counted(learners) != "stumps":
-        remarks.insert(0, words.get("searches", ""))
-    text = _worded(" ".join([words["text"], *remarks]), learners)
-    title = _worded(words["title"], learners)
-    return _Part(f"{prefix}-{key}", title, (*([TextItem(text)] if text else []), *items))
-
-
-def _shown(key: str, figure: Figure, learners: Sequence[str]) -> Item:
-    return picture_item(figure, _worded(_WORDS[key]["caption"], learners))
-
-
 def _axes(source: FactSource, name: str) -> tuple[str, ...]:
     """The axes with levels at which a data set can be compared."""
     (curves,) = curves_of_results(source.results.part(name))
-    return tuple(one for one in AXES if curves.levels(one)) if curves.complete else ("stumps",)
+    return tuple(axis for axis in AXES if curves.levels(axis)) if curves.complete else ("stumps",)
 
 
 def _winner(table: ScoreTable) -> str:

@@ -1,7 +1,7 @@
 """Curves of runs, and their values at equal stumps, equal looks or equal seconds of training.
 
 A level is a number on one of these axes. At stumps, values are those of the curve rows
-(`boostsample.experiments.results.rows`). At looks and seconds, they are interpolated between two
+(`boostsample.experiments.results.runs`). At looks and seconds, they are interpolated between two
 rows by monotone cubics on a log axis, which never leave the range of the two. Nothing is
 extrapolated: before its first and after its last row, a run has no value.
 """
@@ -20,10 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.metrics import MAIN_METRICS, METRICS, RANKED_METRICS, SMOOTHED
 from boostsample.experiments.results.labels import (
-    HIGHER_IS_BETTER,
-    MAIN_METRICS,
-    METRICS,
     counted,
     is_charged,
     label_of,
@@ -31,8 +29,6 @@ from boostsample.experiments.results.labels import (
 )
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.smoothed import (
-    SMOOTHED,
-    SMOOTHED_COLUMN,
     scored_points,
     smoothed_runs,
 )
@@ -47,30 +43,6 @@ AXES = {
 
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A quantity that tables compare."""
-
-    column: str  # of the curve rows
-    title: str  # description with the unit
-    better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
-
-
-MEASURES = {
-    **{
-        name: Measure(column, title, 1 if name in HIGHER_IS_BETTER else -1)
-        for name, (column, title) in METRICS.items()
-    },
-    "auc": Measure("auc", "area under the ROC curve of the test examples", 1),
-    SMOOTHED: Measure(SMOOTHED_COLUMN, "smoothed test error in percent", -1),
-    "looks": Measure("looks", "looks so far, the finish apart", 0),
-    "seconds": Measure("seconds", "seconds of training so far, evaluation apart", -1),
-    "features": Measure("features", "features searched, mean over all searches so far", 0),
-    "examples": Measure("examples", "examples drawn, mean over all searches so far", 0),
-}
-"""Quantities that can be compared, by name."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +69,7 @@ class Curves:
         return counted(self.learners)
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
-        """The values of a metric, one of `MEASURES`, at a level of one of `AXES`.
+        """The values of a metric, one of `METRICS`, at a level of one of `AXES`.
 
         By strategy, charged ones included, and repetition; NaN outside the run. SettingError if no
         run has a row with this number of stumps, or if the metric is not defined on this axis;
@@ -106,7 +78,7 @@ class Curves:
         self.check(metric, axis)
         if axis == "stumps":
             return self._at_stumps(metric, level)
-        column = MEASURES[metric].column
+        column = METRICS[metric].column
         return {
             label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
             for label, mine in self.runs_with(metric).items()
@@ -137,8 +109,8 @@ class Curves:
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
-        if metric not in MEASURES:
-            raise unknown("metric", metric, MEASURES)
+        if metric not in METRICS:
+            raise unknown("metric", metric, METRICS)
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
         if metric == axis:
@@ -160,9 +132,9 @@ class Curves:
     def check_known(self, *metrics: str) -> None:
         """Raise DataError if no row has a value of one of the metrics that came later."""
         for metric in metrics:
-            if metric in MAIN_METRICS or metric not in METRICS:
+            if metric in MAIN_METRICS or metric not in RANKED_METRICS:
                 continue
-            column = METRICS[metric][0]
+            column = METRICS[metric].column
             runs = (rows for mine in self.runs.values() for rows in mine.values())
             if any(not math.isnan(row.get(column, math.nan)) for rows in runs for row in rows):
                 continue
@@ -183,7 +155,7 @@ class Curves:
                 f"{metric} of {self.data} is known at {marks} {self.counted}{between}, got "
                 f"{level:,g}"
             )
-        column = MEASURES[metric].column
+        column = METRICS[metric].column
         return {
             label: {
                 one: next((row[column] for row in rows if row["stumps"] == level), math.nan)

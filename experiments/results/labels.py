@@ -7,19 +7,6 @@ from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 
-METRICS = {
-    "loss": ("log10_loss", "log10 loss"),
-    "error": ("test_error", "test error in percent"),
-    "balanced-accuracy": ("balanced_accuracy", "balanced accuracy of the test examples"),
-    "f1": ("f1", "macro F1 of the test examples"),
-    "log-loss": ("log_loss", "log loss of the test examples"),
-}
-"""Metrics by name: the column of the result rows, and a title."""
-MAIN_METRICS = ("loss", "error")
-"""The metrics that are shown unless others are chosen; the results of every version have them."""
-HIGHER_IS_BETTER = ("balanced-accuracy", "f1", "auc")
-"""Metrics of which higher values are better."""
-
 
 def label_of(row: Mapping[str, Any]) -> str:
     """The label of a row's strategy: its name with its settings."""

@@ -28,9 +28,15 @@ from typing import Any
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.cells.tasks import curve_points, points_to_score
+from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.labels import label_of, learner_label
 from boostsample.history import Column
+
+
+def _columns(*metrics: str, kind: type = float) -> tuple[Column, ...]:
+    return tuple(Column(METRICS[name].column, kind, METRICS[name].about) for name in metrics)
+
 
 RESULT_SCHEMA = (
     Column("data", str, "data set"),
@@ -43,20 +49,14 @@ RESULT_SCHEMA = (
         int,
         "number of rounds, each a base classifier: with the learner `stump`, of stumps",
     ),
-    Column("log10_loss", float, "log10 of the exponential loss on the training examples"),
-    Column("test_error", float, "error on the test examples in percent"),
-    Column("looks", int, "looks so far for search and modelling, without the finish"),
-    Column("seconds", float, "seconds of training so far, without evaluation"),
-    Column("balanced_accuracy", float, "balanced accuracy on the test examples, 0 to 1"),
-    Column("f1", float, "macro F1 on the test examples, 0 to 1"),
-    Column("log_loss", float, "log loss (natural logarithm) on the test examples"),
+    *_columns("loss", "error"),
+    *_columns("looks", kind=int),
+    *_columns("seconds", "balanced-accuracy", "f1", "log-loss"),
 )
 """Columns of result rows."""
 TABLE_SCHEMA = (
     *RESULT_SCHEMA,
-    Column("auc", float, "area under the ROC curve on the test examples; NaN except at marks"),
-    Column("features", float, "features searched (Q), mean over all searches so far"),
-    Column("examples", float, "examples drawn (T), mean over all searches so far"),
+    *_columns("auc", "features", "examples"),
 )
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.metrics import METRICS, RANKED_METRICS
 from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.labels import HIGHER_IS_BETTER, METRICS, counted, is_charged
+from boostsample.experiments.results.labels import counted, is_charged
 from boostsample.experiments.results.read_folder import Results
 
 LEVEL = 0.05
@@ -232,13 +233,13 @@ class Ranking:
 
 
 def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
-    """Rank the strategies on each data set by the mean of one of `METRICS`; the best has rank 1.
+    """Rank the strategies on each data set by the mean of a metric; the best has rank 1.
 
-    `stumps` is by default the last mark of each data set. Raises SettingError for fewer than two
-    strategies in all of them, or no rows at this number of stumps.
+    `metric` is one of `RANKED_METRICS`, `stumps` by default the last mark of each data set. Raises
+    SettingError for fewer than two strategies in all of them, or no rows at this number of stumps.
     """
-    if metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
+    if metric not in RANKED_METRICS:
+        raise unknown("metric", metric, RANKED_METRICS)
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
     means = [
@@ -257,7 +258,7 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
             f"{', '.join(shared) or 'none'} of {', '.join(every)}; run the others, too"
         )
     scores = np.array([[one[label] for label in shared] for one in means])
-    mean = ranks(scores, lower_is_better=metric not in HIGHER_IS_BETTER)
+    mean = ranks(scores, lower_is_better=METRICS[metric].better < 0)
     order = np.argsort(mean, kind="stable")
     return Ranking(
         tuple(shared[k] for k in order),

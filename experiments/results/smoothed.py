@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from boostsample.experiments.metrics import METRICS, SMOOTHED
 from boostsample.experiments.results.labels import is_charged
 from boostsample.loop.smoothed import smoothed_error
-
-SMOOTHED = "smoothed-error"
-"""Name of the metric."""
-SMOOTHED_COLUMN = "smoothed_error"
 
 _Rows = Sequence[Mapping[str, Any]]
 
@@ -32,16 +29,17 @@ def error_curve(rows: _Rows, points: Sequence[int] = ()) -> dict[int, float]:
 def smoothed_runs(
     runs: Mapping[str, Mapping[int, _Rows]], points: Sequence[int]
 ) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """The curve rows of runs, by label and repetition, with the column `SMOOTHED_COLUMN`.
+    """The curve rows of runs, by label and repetition, with the column of the smoothed error.
 
     `points` are the `scored_points` of all runs on the data set.
     """
+    column = METRICS[SMOOTHED].column
     found: dict[str, dict[int, list[dict[str, Any]]]] = {}
     for label, own in runs.items():
         for repetition, rows in own.items():
             errors = error_curve(rows, () if is_charged(label) else points)
             found.setdefault(label, {})[repetition] = [
-                {**row, SMOOTHED_COLUMN: smoothed_error(errors, int(row["stumps"]))} for row in rows
+                {**row, column: smoothed_error(errors, int(row["stumps"]))} for row in rows
             ]
     return found
 

@@ -1,10 +1,11 @@
 """Tables of results as text, Markdown, LaTeX, CSV and HTML."""
 
-from boostsample.experiments.results.labels import METRICS, is_charged, label_of, repetitions
-from boostsample.experiments.tables.formats import to_rich, to_text
-from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.metrics import METRICS
+from boostsample.experiments.results.labels import is_charged, label_of, repetitions
+from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
+from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table
-from boostsample.experiments.tables.tables import Table, looks_table, tuning_table
+from boostsample.experiments.tables.tables import Table, mean_std
 
 __all__ = [
     "METRICS",
@@ -15,7 +16,6 @@ __all__ = [
     "mean_std",
     "repetitions",
     "score_table",
-    "to_rich",
     "to_text",
     "tuning_table",
 ]

@@ -1,28 +1,25 @@
-"""Tables of results as plain text, terminal text, Markdown, LaTeX, CSV and HTML.
+"""Tables as plain text, terminal text, Markdown and CSV, and the formats of files of tables.
 
-Text, Markdown and LaTeX show the entries, mark the best and those not significantly different, and
-list the notes below. Text wider than the terminal is cut between columns into several tables. HTML
-leaves the notes to the page. CSV is for machines: one line an entry, all digits.
+Text and Markdown show the entries, mark the best and those not significantly different, and list
+the notes below. Text wider than the terminal is cut between columns into several tables. CSV is
+for machines: one line an entry, all digits.
 """
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boostsample.errors import SettingError, printable, unknown
-from boostsample.experiments.tables.latex import to_latex
-from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
-from boostsample.experiments.tables.tables import Table
+from boostsample.experiments.tables.latex import column_parts, to_latex
+from boostsample.experiments.tables.tables import BEST, TIED, ScoreTable, Table
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.text import Text
 
 _GAP = "  "
@@ -32,123 +29,67 @@ _BEST_ENTRY = re.compile(r"\S+(?: \([^()]*\))?!(?=\s|$)")
 
 
 def to_text(table: Table, width: int | None = None) -> str:
-    """Plain text with aligned columns: names to the left, numbers to the right."""
-    return "\n\n".join(map(_plain, _parts(table, width)))
+    """Plain text with aligned columns: names to the left, numbers to the right.
 
-
-def _plain(table: Table) -> str:
-    sizes = _sizes(table)
-    lines = [
-        _GAP.join(
-            entry.ljust(size) if at == 0 and not _counts(table) else entry.rjust(size)
-            for at, (entry, size) in enumerate(zip(row, sizes, strict=True))
-        ).rstrip()
-        for row in (table.header, tuple("-" * size for size in sizes), *table.rows)
-    ]
-    return "\n".join([table.title, *lines])
-
-
-def to_rich(table: Table, width: int | None = None) -> list[RenderableType]:
-    """Titles and tables for a terminal of that width."""
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    made: list[RenderableType] = []
-    for part in _parts(table, width):
-        rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for at, name in enumerate(part.header):
-            left = at == 0 and not _counts(part)
-            rich.add_column(Text(name), justify="left" if left else "right", no_wrap=True)
-        for row in part.rows:
-            rich.add_row(*map(Text, row))
-        made += [Text(part.title, style="bold"), rich, Text()]
-    return made
-
-
-def _parts(table: Table, width: int | None) -> list[Table]:
-    """The printable table, cut between columns if it is wider than `width`."""
-    table = Table(
-        printable(table.title),
-        tuple(map(printable, table.header)),
-        tuple(tuple(map(printable, row)) for row in table.rows),
-    )
-    sizes = _sizes(table)
-    parts: list[list[int]] = [[]]
-    used = sizes[0]
-    for at in range(1, len(sizes)):
-        if width is not None and parts[-1] and used + len(_GAP) + sizes[at] > width:
-            parts.append([])
-            used = sizes[0]
-        parts[-1].append(at)
-        used += sizes[at] + len(_GAP)
-    return [
-        Table(
-            table.title if number == 0 else f"{table.title} (continued)",
-            tuple(table.header[at] for at in (0, *part)),
-            tuple(tuple(row[at] for at in (0, *part)) for row in table.rows),
-        )
-        for number, part in enumerate(parts)
-    ]
-
-
-def _sizes(table: Table) -> list[int]:
-    """The width of each column."""
-    return [max(map(len, column)) for column in zip(table.header, *table.rows, strict=True)]
-
-
-def _counts(table: Table) -> bool:
-    """Whether numbers name the rows; these are aligned to the right."""
-    return all(row[0].replace(",", "").isdecimal() for row in table.rows)
-
-
-def to_plain_text(table: ScoreTable, width: int | None = None) -> str:
-    """Plain text; ``!`` marks the best entries, ``=`` those not significantly different.
-
-    A table wider than `width` is cut between columns.
+    ``!`` marks the best entries, ``=`` those not significantly different. A table wider than
+    `width` is cut between columns.
     """
-    return "\n".join([to_text(_with_marks(table), width), "", *_lines_below(table)]).rstrip()
+    return "\n".join([_aligned(table, width), "", *_lines_below(table)]).rstrip()
 
 
-def to_terminal(table: ScoreTable, width: int) -> Text:
-    """The same as `to_plain_text`, with the title and the best entries in bold."""
+def to_terminal(table: Table, width: int) -> Text:
+    """The same as `to_text`, with the title and the best entries in bold."""
     from rich.text import Text
 
-    text = Text(to_text(_with_marks(table), width))
+    text = Text(_aligned(table, width))
     text.stylize("bold", 0, len(printable(table.title)))
-    text.highlight_regex(_BEST_ENTRY, "bold")
+    if table.marked:
+        text.highlight_regex(_BEST_ENTRY, "bold")
     return text.append("\n".join(["\n", *_lines_below(table)]).rstrip())
 
 
-def _with_marks(table: ScoreTable) -> Table:
-    if not table.marked:
-        return table
-    return Table(
-        table.title,
-        (table.header[0], *(f"{name} " for name in table.header[1:])),
-        tuple(
-            (row[0], *(text + _MARKS[flag] for text, flag in zip(row[1:], flags[1:], strict=True)))
-            for row, flags in zip(table.rows, table.flags, strict=True)
-        ),
-    )
+def _aligned(table: Table, width: int | None) -> str:
+    """The title and the columns, cut into several tables if they are wider than `width`."""
+    marks = _MARKS if table.marked else dict.fromkeys(_MARKS, "")
+    header = [table.header[0], *(f"{name}{marks['']}" for name in table.header[1:])]
+    rows = [
+        [name, *(f"{entry}{marks[flag]}" for entry, flag in entries)]
+        for (name, _), *entries in table.flagged_rows()
+    ]
+    grid = [list(map(printable, row)) for row in (header, *rows)]
+    sizes = [max(map(len, column)) for column in zip(*grid, strict=True)]
+    grid.insert(1, ["-" * size for size in sizes])
+    # Numbers that name the rows are aligned to the right.
+    counts = all(row[0].replace(",", "").isdecimal() for row in table.rows)
+    title = printable(table.title)
+    parts: list[str] = []
+    for part in column_parts(sizes[0], sizes[1:], len(_GAP), math.inf if width is None else width):
+        lines = [f"{title} (continued)" if parts else title]
+        for row in grid:
+            name = row[0].rjust(sizes[0]) if counts else row[0].ljust(sizes[0])
+            entries = (row[1 + at].rjust(sizes[1 + at]) for at in part)
+            lines.append(_GAP.join([name, *entries]).rstrip())
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
-def _lines_below(table: ScoreTable) -> list[str]:
+def _lines_below(table: Table) -> list[str]:
     legend = table.legend(f"{_MARKS[BEST]} ", f"{_MARKS[TIED]} ")
     return [*legend, *(f"note: {printable(note)}" for note in table.notes)]
 
 
-def to_markdown(table: ScoreTable) -> str:
+def to_markdown(table: Table) -> str:
     """A table in GitHub's Markdown; best entries bold, ``=`` marks those not different."""
 
     def entry(text: str, flag: str) -> str:
         shown = _escaped_markdown(text)
         return f"**{shown}**" if flag == BEST else shown + _MARKS[flag].strip()
 
+    names = "---" if table.header[0] == "strategy" else "---:"
     lines = [
         [_escaped_markdown(name) for name in table.header],
-        [_left_or_right(table, "---", "---:"), *("---:" for _ in table.header[1:])],
-        *(list(map(entry, *pair)) for pair in zip(table.rows, table.flags, strict=True)),
+        [names, *("---:" for _ in table.header[1:])],
+        *([entry(*pair) for pair in row] for row in table.flagged_rows()),
     ]
     below = [*table.legend("Bold: ", f"{_MARKS[TIED]}: "), *table.notes]
     return "\n".join(
@@ -171,9 +112,39 @@ def _escaped_markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~$&])", r"\\\1", printable(text))
 
 
-def _left_or_right(table: Table, left: str, right: str) -> str:
-    """The alignment of the first column: names to the left, numbers to the right."""
-    return left if table.header[0] == "strategy" else right
+CSV_COLUMNS = (
+    *("data", "metric", "axis", "level", "strategy"),
+    *("n", "mean", "std", "best", "tied", "p_value"),
+)
+"""``n`` counts the repetitions with a value; ``mean`` is empty if one has none; ``best`` and
+``tied`` are 0 or 1; ``p_value`` includes Holm's correction and is empty if not tested."""
+
+
+def to_csv(tables: Sequence[ScoreTable]) -> str:
+    """All entries of several tables as one CSV text with `CSV_COLUMNS`, one line an entry."""
+    return csv_text(
+        CSV_COLUMNS,
+        (
+            (
+                *(table.data, table.metric, table.axis, _csv_number(score.level), score.strategy),
+                sum(not math.isnan(value) for value in score.values),
+                *map(_csv_number, (score.mean, score.std)),
+                *(int(score.flag == BEST), int(score.flag == TIED), _csv_number(score.p_value)),
+            )
+            for table in tables
+            for score in table.scores
+        ),
+    )
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """CSV without a line end after the last row; texts are those of `guarded_text`."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([guarded_text(field) if isinstance(field, str) else field for field in row])
+    return stream.getvalue().rstrip("\n")
 
 
 def _csv_number(value: float) -> str:
@@ -202,69 +173,6 @@ def guarded_text(text: str) -> str:
     return text
 
 
-_CSV: Mapping[str, Callable[[ScoreTable, Score], str]] = {
-    "data": lambda table, score: table.data,
-    "metric": lambda table, score: table.metric,
-    "axis": lambda table, score: table.axis,
-    "level": lambda table, score: _csv_number(score.level),
-    "strategy": lambda table, score: score.strategy,
-    "n": lambda table, score: str(sum(not math.isnan(value) for value in score.values)),
-    "mean": lambda table, score: _csv_number(score.mean),
-    "std": lambda table, score: _csv_number(score.std),
-    "best": lambda table, score: str(int(score.flag == BEST)),
-    "tied": lambda table, score: str(int(score.flag == TIED)),
-    "p_value": lambda table, score: _csv_number(score.p_value),
-}
-CSV_COLUMNS = tuple(_CSV)
-"""``n`` counts the repetitions with a value; ``mean`` is empty if one has none; ``best`` and
-``tied`` are 0 or 1; ``p_value`` includes Holm's correction and is empty if not tested."""
-
-
-def to_csv(tables: Sequence[ScoreTable]) -> str:
-    """All entries of several tables as one CSV text with `CSV_COLUMNS`, one line an entry."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
-    for table in tables:
-        for score in table.scores:
-            writer.writerow([guarded_text(field(table, score)) for field in _CSV.values()])
-    return stream.getvalue().rstrip("\n")
-
-
-def to_html(table: ScoreTable) -> str:
-    """A ``<table>`` with the title as its caption, without the notes.
-
-    Marked entries have the class ``best`` or ``tied``; best ones are also ``<strong>``, the others
-    end in ``=``, so that marks do not depend on colours.
-    """
-
-    def entry(text: str, flag: str) -> str:
-        shown = html.escape(text)
-        if not flag:
-            return f"<td>{shown}</td>"
-        shown = f"<strong>{shown}</strong>" if flag == BEST else f"{shown}{_MARKS[TIED]}"
-        return f'<td class="{flag}">{shown}</td>'
-
-    head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in table.header)
-    body = [
-        f'<tr><th scope="row">{html.escape(row[0])}</th>'
-        + "".join(map(entry, row[1:], flags[1:]))
-        + "</tr>"
-        for row, flags in zip(table.rows, table.flags, strict=True)
-    ]
-    return "\n".join(
-        [
-            '<table class="scores">',
-            f"<caption>{html.escape(table.title)}</caption>",
-            f"<thead><tr>{head}</tr></thead>",
-            "<tbody>",
-            *body,
-            "</tbody>",
-            "</table>",
-        ]
-    )
-
-
 class Format(NamedTuple):
     """A format: the ending of its files, and a function that renders tables as text."""
 
@@ -278,7 +186,7 @@ def one_by_one(render: Callable[[ScoreTable], str]) -> Callable[[Sequence[ScoreT
 
 
 FORMATS: Mapping[str, Format] = {
-    "text": Format(".txt", one_by_one(to_plain_text)),
+    "text": Format(".txt", one_by_one(to_text)),
     "markdown": Format(".md", one_by_one(to_markdown)),
     "latex": Format(".tex", one_by_one(to_latex)),
     "csv": Format(".csv", to_csv),
@@ -290,7 +198,7 @@ def chosen_format(
     name: str | None, file: str | None, known: Collection[str] = tuple(FORMATS)
 ) -> str:
     """One of the `known` formats, by default that of the ending of `file`, of neither text."""
-    endings = {FORMATS[one].ending: one for one in known}
+    endings = {FORMATS[form].ending: form for form in known}
     ending = ".txt" if file is None else Path(file).suffix.lower()
     if not name and ending not in endings:
         raise SettingError(

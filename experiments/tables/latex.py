@@ -12,8 +12,14 @@ import re
 from collections.abc import Sequence
 
 from boostsample.errors import SettingError, printable
-from boostsample.experiments.tables.number_formats import DECIMALS
-from boostsample.experiments.tables.score_tables import BEST, TIED, Score, ScoreTable
+from boostsample.experiments.metrics import METRICS
+from boostsample.experiments.tables.tables import (
+    BEST,
+    TIED,
+    Score,
+    ScoreTable,
+    fixed_decimals,
+)
 
 TEXT_WIDTH = 345.0
 """Default width in pt: the text of the class article at 10 pt."""
@@ -31,7 +37,7 @@ _CHARACTERS = {
     780: "wABCDEFHKLNOPQRTUVXYZ=+&~^<>|",
     840: "mG%#$",
 }
-_WIDTHS = {one: width / 100 for width, group in _CHARACTERS.items() for one in group}
+_WIDTHS = {character: width / 100 for width, group in _CHARACTERS.items() for character in group}
 _WIDEST = 10.3  # of W, and of all others
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -65,7 +71,7 @@ def latex_width(text: str) -> float:
     >>> round(latex_width("ucb"), 1)
     15.7
     """
-    return sum(_WIDTHS.get(one, _WIDEST) for one in text)
+    return sum(_WIDTHS.get(character, _WIDEST) for character in text)
 
 
 def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
@@ -88,14 +94,21 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
         columns = [table.scores[at::per_level] for at in range(per_level)]
         heads = [re.split(r"(?<=.)(?=:)", name) for name in table.header[1:]]
         corner = f"{table.unit}{level_unit}"
-    entries = [_entries(column, scale, DECIMALS[table.metric]) for column in columns]
+    entries = [_entries(column, scale, METRICS[table.metric].decimals) for column in columns]
     sizes = [
         max(_BOLD * max(latex_width(plain) for plain, _ in column), *map(latex_width, head))
         for head, column in zip(heads, entries, strict=True)
     ]
     first = max(map(latex_width, [corner, *names]))
+    for name, size in zip(table.header[1:], sizes, strict=True):
+        if first + _GAP + size > width:
+            raise SettingError(
+                f"column {name!r} and the names of the rows need {first + _GAP + size:.0f} pt, "
+                f"more than the width of {width:.0f} pt; give more --width, or shorter names by "
+                "--rename"
+            )
     lines = []
-    for part in _parts(table, first, sizes, width):
+    for part in column_parts(first, sizes, _GAP, width):
         span = f"{table.unit}{level_unit}" if by_strategy else ""
         head = _head([heads[at] for at in part], corner, span)
         rows = [
@@ -132,7 +145,7 @@ def _unit(values: Sequence[float], metric: str) -> tuple[float, str]:
 
 def _power(values: Sequence[float]) -> int:
     """The largest multiple of 3 such that 10 to its power is not above any positive value."""
-    least = min((one for one in values if 0 < one < math.inf), default=1.0)
+    least = min((value for value in values if 0 < value < math.inf), default=1.0)
     return 3 * math.floor(math.log10(least) / 3 + 1e-12)
 
 
@@ -146,10 +159,10 @@ def _level_texts(table: ScoreTable) -> tuple[list[str], str]:
     exact = (
         digits
         for digits in range(9)
-        if all(math.isclose(round(one, digits), one, rel_tol=1e-9) for one in scaled)
+        if all(math.isclose(round(level, digits), level, rel_tol=1e-9) for level in scaled)
     )
     digits = next(exact, 9)
-    return [f"{one:,.{digits}f}" for one in scaled], f" (10^{power})" if power else ""
+    return [f"{level:,.{digits}f}" for level in scaled], f" (10^{power})" if power else ""
 
 
 def _entries(column: Sequence[Score], scale: float, decimals: int) -> list[tuple[str, str]]:
@@ -157,50 +170,44 @@ def _entries(column: Sequence[Score], scale: float, decimals: int) -> list[tuple
 
     Standard deviations are filled up on the left to the same width, so that means end in one line.
     """
-
-    def number(value: float) -> str:
-        shown = f"{value * scale:,.{decimals}f}"
-        return shown if shown.strip("-0.,") else shown.removeprefix("-")
-
-    spreads = ["" if math.isnan(one.std) else number(one.std) for one in column]
+    spreads = [
+        "" if math.isnan(score.std) else fixed_decimals(score.std * scale, decimals)
+        for score in column
+    ]
     widest = max(spreads, key=len)
-    found = []
+    entries = []
     for score, spread in zip(column, spreads, strict=True):
         missing = math.isnan(score.mean)
-        mean = "-" if missing else number(score.mean)
+        mean = "-" if missing else fixed_decimals(score.mean * scale, decimals)
         shown = re.sub("^-(?=.*[0-9])", "$-$", mean)
         shown = {BEST: rf"\textbf{{{shown}}}", TIED: rf"\underline{{{shown}}}"}.get(
             score.flag, shown
         )
         filled = widest[: len(widest) - len(spread)]
         if not widest:
-            found.append((mean, shown))
+            entries.append((mean, shown))
         elif missing or not spread:
-            found.append((f"{mean} ({widest})", rf"{shown}\phantom{{ ({widest})}}"))
+            entries.append((f"{mean} ({widest})", rf"{shown}\phantom{{ ({widest})}}"))
         else:
             pad = rf"\phantom{{{filled}}}" if filled else ""
-            found.append((f"{mean} ({widest})", f"{shown} {pad}({spread})"))
-    return [(plain.replace("-", "+"), latex) for plain, latex in found]  # a minus is as wide
+            entries.append((f"{mean} ({widest})", f"{shown} {pad}({spread})"))
+    return [(plain.replace("-", "+"), latex) for plain, latex in entries]  # a minus is as wide
 
 
-def _parts(
-    table: ScoreTable, first: float, sizes: Sequence[float], width: float
-) -> list[list[int]]:
-    """Positions of the columns of each panel."""
+def column_parts(first: float, sizes: Sequence[float], gap: float, width: float) -> list[list[int]]:
+    """Positions of columns, cut into groups that fit a width beside a first column.
+
+    >>> column_parts(5, [10, 10, 10], 1, 30), column_parts(5, [40], 1, 30)
+    ([[0, 1], [2]], [[0]])
+    """
     parts: list[list[int]] = [[]]
     used = first
     for at, size in enumerate(sizes):
-        if first + _GAP + size > width:
-            raise SettingError(
-                f"column {table.header[at + 1]!r} and the names of the rows need "
-                f"{first + _GAP + size:.0f} pt, more than the width of {width:.0f} pt; give more "
-                "--width, or shorter names by --rename"
-            )
-        if used + _GAP + size > width:
+        if parts[-1] and used + gap + size > width:
             parts.append([])
             used = first
         parts[-1].append(at)
-        used += _GAP + size
+        used += gap + size
     return parts
 
 
@@ -210,8 +217,8 @@ def _head(heads: Sequence[Sequence[str]], corner: str, span: str) -> list[str]:
     filled = [[""] * (height - len(head)) + list(head) for head in heads]
     corners = [""] * (height - 1) + [_mathed(corner)]
     lines = [
-        " & ".join([one, *(escaped_latex(head[at]) for head in filled)]) + r" \\"
-        for at, one in enumerate(corners)
+        " & ".join([corner_text, *(escaped_latex(head[at]) for head in filled)]) + r" \\"
+        for at, corner_text in enumerate(corners)
     ]
     if not span:
         return lines

@@ -1,14 +1,60 @@
-"""Tables with new names of strategies."""
+"""New names of strategies in tables and pictures, as in ``laminating=Ours,ucb=UCB1``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from boostsample.experiments.common.new_names import check_new_names
-from boostsample.experiments.plan.variants import CHARGED_VARIANT
-from boostsample.experiments.tables.score_tables import ScoreTable
+from boostsample.errors import SettingError, unknown
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
+from boostsample.experiments.results.labels import is_charged, label_of
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import Run
+from boostsample.experiments.tables.tables import ScoreTable
+
+
+def parse_new_names(text: str) -> dict[str, str]:
+    """Read ``OLD=NEW[,OLD=NEW...]``; the last equals sign of a pair separates old and new.
+
+    SettingError if a pair is incomplete, an old name is given twice, or two new names are equal.
+
+    >>> parse_new_names("laminating=Ours, ucb:exploration=0.1=UCB1")
+    {'laminating': 'Ours', 'ucb:exploration=0.1': 'UCB1'}
+    """
+    names: dict[str, str] = {}
+    for pair in text.split(","):
+        old, _, new = (side.strip() for side in pair.rpartition("="))
+        if not (old and new):
+            raise SettingError(
+                "--rename must be OLD=NEW pairs separated by commas, as in laminating=Ours; "
+                f"got {pair.strip()!r}"
+            )
+        if old in names:
+            raise SettingError(f"--rename must name a strategy once, got {old!r} twice")
+        if new in names.values():
+            raise SettingError(f"--rename must give different new names, got {new!r} twice")
+        names[old] = new
+    return names
+
+
+def _all_new_names(names: Mapping[str, str], labels: Iterable[str]) -> dict[str, str]:
+    """The new names with those of charged strategies, which follow the tuned ones.
+
+    SettingError if an old name is not among the labels, or a new one is that of another strategy.
+    """
+    known = dict.fromkeys(labels)
+    plain = [label for label in known if not is_charged(label) or label in names]
+    for old, new in names.items():
+        if old not in plain:
+            raise unknown("strategy of these results", old, plain)
+        if new in plain and new not in names:
+            raise SettingError(
+                f"--rename {old}={new} would give two strategies the name {new!r}; choose another"
+            )
+    charged = {old + CHARGED_VARIANT: new + CHARGED_VARIANT for old, new in names.items()}
+    return {**{old: new for old, new in charged.items() if old in known}, **names}
 
 
 def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> list[ScoreTable]:
@@ -17,26 +63,42 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
     A charged strategy follows its own. SettingError if an old name is in no table, or two
     strategies would have the same name.
     """
-    labels = dict.fromkeys(score.strategy for table in tables for score in table.scores)
-    check_new_names(names, labels)
-    charged = {
-        f"{old}{CHARGED_VARIANT}": f"{new}{CHARGED_VARIANT}"
-        for old, new in names.items()
-        if f"{old}{CHARGED_VARIANT}" in labels
-    }
-    every = {**charged, **names}
-    return [_renamed(table, every) for table in tables]
-
-
-def _renamed(table: ScoreTable, names: Mapping[str, str]) -> ScoreTable:
+    names = _all_new_names(names, (score.strategy for table in tables for score in table.scores))
     longest = sorted(names, key=len, reverse=True)
     label = re.compile(rf"(?<![\w*:=.-])({'|'.join(map(re.escape, longest))})(?![\w*=-]|:\w)")
-    return replace(
-        table,
-        header=tuple(names.get(name, name) for name in table.header),
-        rows=tuple((names.get(row[0], row[0]), *row[1:]) for row in table.rows),
-        notes=tuple(label.sub(lambda match: names[match[0]], note) for note in table.notes),
-        scores=tuple(
-            replace(one, strategy=names.get(one.strategy, one.strategy)) for one in table.scores
-        ),
-    )
+    return [
+        replace(
+            table,
+            header=tuple(names.get(name, name) for name in table.header),
+            rows=tuple((names.get(row[0], row[0]), *row[1:]) for row in table.rows),
+            notes=tuple(label.sub(lambda match: names[match[0]], note) for note in table.notes),
+            scores=tuple(
+                replace(score, strategy=names.get(score.strategy, score.strategy))
+                for score in table.scores
+            ),
+        )
+        for table in tables
+    ]
+
+
+def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> list[Results]:
+    """Results whose rows have new names of strategies; errors as in `renamed_tables`."""
+    names = _all_new_names(names, (label_of(row) for folder in results for row in folder.rows))
+
+    def renamed(row: dict[str, Any]) -> dict[str, Any]:
+        new = names.get(label_of(row))
+        return row if new is None else {**row, "strategy": new, "settings": ""}
+
+    return [replace(folder, table=list(map(renamed, folder.table))) for folder in results]
+
+
+def renamed_runs(runs: Sequence[Run], names: Mapping[str, str]) -> list[Run]:
+    """Runs whose strategies have new names; errors as in `renamed_tables`."""
+    labels = [label_of(run.row_names) for run in runs]
+    names = _all_new_names(names, labels)
+    return [
+        replace(run, variant=Variant(names[label]), trained=Variant(names[label]))
+        if label in names
+        else run
+        for run, label in zip(runs, labels, strict=True)
+    ]

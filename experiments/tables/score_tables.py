@@ -3,19 +3,26 @@
 As [DF11] Tables 2 and 3. Rows are numbers of stumps, looks or seconds
 (`boostsample.experiments.results.curves`). Each row marks the best mean, and the strategies that a
 test cannot tell from it (`boostsample.experiments.results.significance`). Charged strategies are
-not compared: they repeat the values of other strategies at a higher cost.
+not compared: they repeat the values of other strategies at a higher cost. Notes below a table say
+how it was tested and tuned, and what is missing.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import re
+import statistics
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.metrics import METRICS, SMOOTHED
+from boostsample.experiments.plan.variants import (
+    CHARGED_VARIANT,
+    TUNED_VARIANT,
+    is_tuned_variant,
+)
 from boostsample.experiments.results.curves import (
-    MEASURES,
     Curves,
     check_disjoint_curves,
     curves_of_results,
@@ -29,84 +36,20 @@ from boostsample.experiments.results.labels import (
     with_learner,
 )
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.significance import Verdict, told_apart
-from boostsample.experiments.tables.choices import chosen_data, chosen_strategies
-from boostsample.experiments.tables.notebook import notebook_html
-from boostsample.experiments.tables.notes import overlap_for_notes, table_notes
-from boostsample.experiments.tables.number_formats import (
-    NUMBER_FORMATS,
+from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
+from boostsample.experiments.tables.tables import (
+    BEST,
+    TIED,
+    Score,
+    ScoreTable,
+    Table,
     level_text,
-    mean_and_std,
     mean_std,
 )
-from boostsample.experiments.tables.tables import Table
+from boostsample.loop.smoothed import window
 
-BEST, TIED = "best", "tied"
-"""Flags of entries: the best of its row, and not significantly different; else ``""``."""
-
-
-@dataclass(frozen=True)
-class Score:
-    """One table entry as numbers."""
-
-    level: float  # in stumps, looks or seconds
-    strategy: str  # its label
-    values: tuple[float, ...]  # one per repetition; NaN where a run does not reach the level
-    flag: str = ""  # BEST, TIED or empty
-    p_value: float = math.nan  # of the comparison with the best, with Holm's correction
-
-    @property
-    def mean(self) -> float:
-        """Mean over repetitions; NaN if one of them has no value."""
-        return mean_and_std(self.values)[0]
-
-    @property
-    def std(self) -> float:
-        """Standard deviation (n - 1); NaN for fewer than two values."""
-        return mean_and_std(self.values)[1]
-
-
-@dataclass(frozen=True)
-class ScoreTable(Table):
-    """A table of scores of one data set, with marks and notes.
-
-    Entries compete within their `across`: the row, or the column of a transposed table.
-    """
-
-    flags: tuple[tuple[str, ...], ...] = ()  # BEST, TIED or empty for each entry of `rows`
-    notes: tuple[str, ...] = ()  # to print below: the test, tuning, missing results
-    data: str = ""
-    metric: str = ""
-    axis: str = ""
-    unit: str = ""  # what levels count: stumps, rounds, looks or seconds
-    scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row
-    across: str = "row"
-
-    @property
-    def marked(self) -> bool:
-        """Whether any entry has a flag."""
-        return any(flag for row in self.flags for flag in row)
-
-    def legend(self, best: str, tied: str) -> list[str]:
-        """The meaning of the marks, `best` and `tied`; nothing without marks."""
-        text = f"{best}best of its {self.across}; {tied}not told apart from the best"
-        return [text] if self.marked else []
-
-    def _repr_html_(self) -> str:
-        """The table as notebooks show it."""
-        notes = [*self.legend("bold: ", "=: "), *(f"note: {note}" for note in self.notes)]
-        return notebook_html(self.title, self.header, self.rows, self.flags, notes)
-
-    def transposed(self) -> ScoreTable:
-        """The same table with a row for each strategy and a column for each level."""
-        columns = range(1, len(self.header))
-        return replace(
-            self,
-            header=("strategy", *(f"{row[0]} {self.unit}" for row in self.rows)),
-            rows=tuple((self.header[at], *(row[at] for row in self.rows)) for at in columns),
-            flags=tuple(("", *(row[at] for row in self.flags)) for at in columns),
-            across="column" if self.across == "row" else "row",
-        )
+_DRAWN = 1 / 3
+"""n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
@@ -116,9 +59,9 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     ----------
     rows : iterable of mapping
         Result rows, or curve rows for the metrics that only they have
-        (`boostsample.experiments.results.rows`).
+        (`boostsample.experiments.results.runs`).
     metric : str
-        One of `boostsample.experiments.results.curves.MEASURES`.
+        One of `boostsample.experiments.metrics.METRICS`.
 
     Examples
     --------
@@ -133,22 +76,21 @@ def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Tabl
     ------  ------------
         10  -0.34 (0.01)
     """
-    if metric not in MEASURES:
-        raise unknown("metric", metric, MEASURES)
-    column, title = MEASURES[metric].column, MEASURES[metric].title
-    number = NUMBER_FORMATS[metric]
-    found: dict[tuple[int, str], list[float]] = {}
+    if metric not in METRICS:
+        raise unknown("metric", metric, METRICS)
+    column, title = METRICS[metric].column, METRICS[metric].title
+    values: dict[tuple[int, str], list[float]] = {}
     rows = list(rows)
     for row in rows:
-        found.setdefault((row["stumps"], label_of(row)), []).append(row[column])
-    labels = tuple(dict.fromkeys(label for _, label in found))
-    counts = [len(values) for values in found.values()] or [1]
+        values.setdefault((row["stumps"], label_of(row)), []).append(row[column])
+    labels = tuple(dict.fromkeys(label for _, label in values))
+    counts = [len(runs) for runs in values.values()] or [1]
     return Table(
         f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
         (counted(learners_of(rows)), *labels),
         tuple(
-            (f"{mark:,}", *(mean_std(found.get((mark, label), []), number) for label in labels))
-            for mark in sorted({mark for mark, _ in found})
+            (f"{mark:,}", *(mean_std(values.get((mark, label), []), metric) for label in labels))
+            for mark in sorted({mark for mark, _ in values})
         ),
     )
 
@@ -170,7 +112,7 @@ def result_table(
     results : sequence of Results
         See `boostsample.experiments.results.read_folder.read_results`.
     metric : str
-        One of `boostsample.experiments.results.curves.MEASURES`.
+        One of `boostsample.experiments.metrics.METRICS`.
     axis : str
         One of `boostsample.experiments.results.curves.AXES`.
     levels : sequence of float, optional
@@ -204,16 +146,58 @@ def result_table(
     ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
      (('', 'best', ''),))
     """
-    parts = [(one, curves) for one in results for curves in curves_of_results(one)]
+    parts = [(folder, curves) for folder in results for curves in curves_of_results(folder)]
     check_disjoint_curves(curves.data for _, curves in parts)
     if data is not None:
-        by_name = {curves.data: (one, curves) for one, curves in parts}
-        parts = [by_name[name] for name in chosen_data(data, by_name)]
+        by_name = {curves.data: (folder, curves) for folder, curves in parts}
+        for name in data:
+            if name not in by_name:
+                raise unknown("data set of these results", name, by_name)
+        parts = [by_name[name] for name in data]
     if strategies is not None:
-        every = dict.fromkeys(label for _, curves in parts for label in curves.runs)
-        wanted = chosen_strategies(strategies, every)
-        parts = [(one, curves.chosen(wanted)) for one, curves in parts]
-    return [_table(one, curves, metric, axis, levels, charged) for one, curves in parts]
+        labels = dict.fromkeys(label for _, curves in parts for label in curves.runs)
+        chosen = chosen_strategies(strategies, labels)
+        parts = [(folder, curves.chosen(chosen)) for folder, curves in parts]
+    return [_table(*part, metric, axis, levels, charged) for part in parts]
+
+
+def split_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Names separated by commas; commas in parentheses are part of a name.
+
+    >>> split_names(["digits, chess(d=3,J=3)", "usps"])
+    ('digits', 'chess(d=3,J=3)', 'usps')
+    """
+    parts = (part for text in texts for part in re.split(r",(?![^(]*\))", text))
+    return tuple(dict.fromkeys(part.strip() for part in parts))
+
+
+def chosen_strategies(names: Sequence[str], labels: Collection[str]) -> tuple[str, ...]:
+    """The labels that are chosen by name, in the order of `names`.
+
+    A label means itself, without its learner in parentheses all learners; another name, without
+    settings, means all its variants. Charged ones go with their own. SettingError if one is not
+    there.
+
+    >>> chosen_strategies(["ucb", "full"], ["full", "ucb*", "ucb:exploration=1"])
+    ('ucb*', 'ucb:exploration=1', 'full')
+    """
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name in labels:
+            matches = [label for label in (name, f"{name}{CHARGED_VARIANT}") if label in labels]
+        else:
+            matches = [label for label in labels if name in _names(label)]
+        if not matches:
+            raise unknown("strategy of these results", name, labels)
+        chosen |= dict.fromkeys(matches)
+    return tuple(chosen)
+
+
+def _names(label: str) -> tuple[str, ...]:
+    """The label without its learner; without settings; and without the mark of tuning."""
+    strategy = label.removesuffix(CHARGED_VARIANT).partition(" (")[0]
+    name = strategy.partition(":")[0]
+    return strategy, name, name.removesuffix(TUNED_VARIANT)
 
 
 def _table(
@@ -225,7 +209,7 @@ def _table(
     charged: bool,
 ) -> ScoreTable:
     curves.check(metric, axis)
-    labels = [one for one in curves.runs if charged or not is_charged(one)]
+    labels = [label for label in curves.runs if charged or not is_charged(label)]
     if not labels:
         raise SettingError(
             f"{', '.join(curves.runs)} of {curves.data} are shown with the cost of tuning only; "
@@ -237,54 +221,169 @@ def _table(
             f"the runs of {curves.data} share no level of {axis}; train more rounds, or compare "
             "them at equal stumps"
         )
-    overlap = overlap_for_notes(results.settings_of(curves.data))
-    scores: list[list[Score]] = []
+    facts = results.settings_of(curves.data)
+    overlap = _overlap(facts)
+    rows: list[list[Score]] = []
     verdicts: list[Verdict] = []
     for level in shown:
         values = curves.at(metric, axis, level)
-        verdicts.append(_verdict(values, metric, overlap))
-        scores.append([_score(level, label, values[label], verdicts[-1]) for label in labels])
+        verdict = _verdict(values, metric, overlap)
+        verdicts.append(verdict)
+        rows.append([_score(level, label, values[label], verdict) for label in labels])
     counts = [len(curves.runs[label]) for label in labels]
     spread = repetitions(max(counts), "mean (std)", min(counts))
     unit = curves.counted if axis == "stumps" else axis
     return ScoreTable(
-        title=f"{with_learner(curves.data, curves.learners)}: {MEASURES[metric].title}, {spread}",
+        title=f"{with_learner(curves.data, curves.learners)}: {METRICS[metric].title}, {spread}",
         header=(unit, *labels),
         rows=tuple(
-            (level_text(row[0].level), *(_entry(one, NUMBER_FORMATS[metric]) for one in row))
-            for row in scores
+            (level_text(level), *(_entry(score, metric) for score in scores))
+            for level, scores in zip(shown, rows, strict=True)
         ),
-        flags=tuple(("", *(one.flag for one in row)) for row in scores),
-        notes=table_notes(results, curves, labels, metric, axis, levels, verdicts),
+        flags=tuple(("", *(score.flag for score in scores)) for scores in rows),
+        notes=(
+            *_test_notes(verdicts, facts, overlap),
+            *_smoothing_notes(curves, metric),
+            *_level_notes(axis, levels, curves.counted),
+            *_tuning_notes(axis, labels, facts, curves.counted),
+            *_missing_notes(results, curves, labels, facts),
+        ),
         data=curves.data,
         metric=metric,
         axis=axis,
         unit=unit,
-        scores=tuple(one for row in scores for one in row),
+        scores=tuple(score for scores in rows for score in scores),
     )
 
 
 def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
     """Compare the strategies of a row, except charged ones and those with a missing value."""
-    better = MEASURES[metric].better
+    better = METRICS[metric].better
     if not better:
         return Verdict()
     compared = {
-        label: mine
-        for label, mine in values.items()
-        if not is_charged(label) and not any(map(math.isnan, mine.values()))
+        label: runs
+        for label, runs in values.items()
+        if not is_charged(label) and not any(map(math.isnan, runs.values()))
     }
     return told_apart(compared, lower_is_better=better < 0, overlap=overlap)
 
 
-def _score(level: float, label: str, mine: Mapping[int, float], verdict: Verdict) -> Score:
+def _score(level: float, label: str, runs: Mapping[int, float], verdict: Verdict) -> Score:
     flag = BEST if label == verdict.best else TIED if label in verdict.tied else ""
     p_value = verdict.p_values.get(label, math.nan)
-    return Score(level, label, tuple(mine.values()), flag, p_value)
+    return Score(level, label, tuple(runs.values()), flag, p_value)
 
 
-def _entry(score: Score, number: Callable[[float], str]) -> str:
+def _entry(score: Score, metric: str) -> str:
     """Mean (std); "-" if a run does not reach the level: a mean of the others would be biased."""
     if any(map(math.isnan, score.values)):
         return "-"
-    return mean_std(score.values, number)
+    return mean_std(score.values, metric)
+
+
+def _overlap(facts: Mapping[str, Any]) -> float:
+    """n_test / n_train if each repetition draws a split, 0 if all share one."""
+    if facts.get("split") == "fixed":
+        return 0.0
+    if "n_train" not in facts:
+        return _DRAWN
+    return statistics.fmean(
+        tests / trains for tests, trains in zip(facts["n_test"], facts["n_train"], strict=True)
+    )
+
+
+def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any], overlap: float) -> list[str]:
+    if all(verdict.best is None for verdict in verdicts):
+        return []
+    if not any(verdict.p_values for verdict in verdicts):
+        return ["no difference is tested, which takes at least two repetitions"]
+    if overlap:
+        variance = (
+            "its variance corrected for training sets that overlap between repetitions, by n_test "
+            f"/ n_train = {overlap:.2f} (Nadeau and Bengio 2003)"
+        )
+        if "split" not in facts:
+            variance += ", as the results do not record whether all have the same split"
+    else:
+        variance = "all of them on the same split, so that it holds for this split only"
+    method = (
+        "the best is compared with each other strategy by a two-sided paired t-test over the "
+        f"repetitions that both have, {variance}; Holm's correction (1979) for the comparisons "
+        f"with one best; level {LEVEL}"
+    )
+    notes = [method]
+    untested = sorted({label for verdict in verdicts for label in verdict.untested})
+    if untested:
+        names = ", ".join(untested)
+        notes.append(f"not tested, with fewer than two repetitions beside the best: {names}")
+    return notes
+
+
+def _smoothing_notes(curves: Curves, metric: str) -> list[str]:
+    if metric != SMOOTHED:
+        return []
+    points = curves.smoothed_points()
+    n_scored = len(window(curves.points, points[-1])) if points else 0
+    note = (
+        "a smoothed error is the mean of the test errors at the scored numbers of stumps from 4/5 "
+        "to 6/5 of its own ([BK10] 4.2), so that it ends at 5/6 of the rounds, there a mean of "
+        f"{n_scored:,}; compare --score-every 1 scores more"
+    )
+    return [note]
+
+
+def _level_notes(axis: str, levels: Sequence[float] | None, counted: str) -> list[str]:
+    if axis == "stumps":
+        return []
+    note = (
+        f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
+        f"its first {counted.removesuffix('s')} or after its end"
+    )
+    if levels is None:
+        note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
+    return [note]
+
+
+def _tuning_notes(
+    axis: str, labels: Sequence[str], facts: Mapping[str, Any], counted: str
+) -> list[str]:
+    """The notes of the comparison; results without notes get the usual one."""
+    notes = [note for note in facts.get("notes", ()) if _concerns(note, labels)]
+    if "notes" not in facts and any(map(is_tuned_variant, labels)):
+        notes.append(
+            "strategies with a * were tuned: in each repetition all settings of their grid were "
+            "trained, and the run with the smallest training loss at the last mark was kept"
+        )
+    if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
+        where = f"after m / M {counted} in the row of m" if axis == "stumps" else "at the level"
+        notes.append(
+            "a column 'charged' has the same runs with the cost of all M runs of their search, "
+            f"{where}"
+        )
+    return notes
+
+
+def _concerns(note: str, labels: Sequence[str]) -> bool:
+    """Whether a note of a comparison is about the strategies shown."""
+    if note.startswith("strategies with a *"):
+        return any(map(is_tuned_variant, labels))
+    label, ended, _ = note.partition(": training ended early")
+    return not ended or label in labels
+
+
+def _missing_notes(
+    results: Results, curves: Curves, labels: Sequence[str], facts: Mapping[str, Any]
+) -> list[str]:
+    notes = []
+    counts = {label: len(curves.runs[label]) for label in labels if not is_charged(label)}
+    most = max([int(results.settings.get("repeats", 0)), *counts.values()])
+    fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
+    if fewer:
+        notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
+    planned = dict.fromkeys(label_of(strategy) for strategy in facts.get("strategies", ()))
+    there = {label_of(row) for row in results.rows if row["data"] == curves.data}
+    absent = [label for label in planned if label not in there]
+    if absent:
+        notes.append(f"without a result yet: {', '.join(absent)}")
+    return notes

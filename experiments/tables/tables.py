@@ -1,21 +1,17 @@
-"""Tables of text, and those of looks and tuning that `boostsample compare` prints."""
+"""Tables of text and of scores, and the numbers in them: means with deviations, levels, digits."""
 
 from __future__ import annotations
 
+import html
+import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
-from boostsample.experiments.cells.cell_file import LOOKS
-from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.labels import STUMP, counted
-from boostsample.experiments.results.runs import Run, TuningRuns
-from boostsample.experiments.tables.notebook import notebook_html
-from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.metrics import METRICS
 
-if TYPE_CHECKING:
-    from boostsample.experiments.results.read_folder import Results
+BEST, TIED = "best", "tied"
+"""Flags of entries: the best of its row, and not significantly different; else ``""``."""
 
 
 @dataclass(frozen=True)
@@ -25,117 +21,153 @@ class Table:
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    flags: tuple[tuple[str, ...], ...] = ()  # BEST, TIED or empty for each entry of `rows`
+    notes: tuple[str, ...] = ()  # to print below: the test, tuning, missing results
+    across: str = "row"  # entries compete within their row, or their column if transposed
+
+    @property
+    def marked(self) -> bool:
+        """Whether any entry has a flag."""
+        return any(flag for row in self.flags for flag in row)
+
+    def flagged_rows(self) -> list[list[tuple[str, str]]]:
+        """The rows as pairs of an entry and its flag."""
+        flags = self.flags or [("",) * len(row) for row in self.rows]
+        return [list(zip(*pair, strict=True)) for pair in zip(self.rows, flags, strict=True)]
+
+    def legend(self, best: str, tied: str) -> list[str]:
+        """The meaning of the marks, `best` and `tied`; nothing without marks."""
+        text = f"{best}best of its {self.across}; {tied}not told apart from the best"
+        return [text] if self.marked else []
+
+    def to_html(self) -> str:
+        """A ``<table>`` with the title as its caption, without the notes.
+
+        Marked entries have the class ``best`` or ``tied``; best ones are also ``<strong>``, the
+        others end in ``=``, so that marks do not depend on colours.
+        """
+        head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.header)
+        lines = [
+            '<table class="scores">',
+            f"<caption>{html.escape(self.title)}</caption>",
+            f"<thead><tr>{head}</tr></thead>",
+            "<tbody>",
+        ]
+        for (name, _), *entries in self.flagged_rows():
+            cells = "".join(map(_html_entry, *zip(*entries, strict=True))) if entries else ""
+            lines.append(f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>')
+        return "\n".join([*lines, "</tbody>", "</table>"])
 
     def _repr_html_(self) -> str:
-        """The table as notebooks show it."""
-        return notebook_html(self.title, self.header, self.rows)
+        """The table as notebooks show it, with its notes below."""
+        below = [*self.legend("bold: ", "=: "), *(f"note: {note}" for note in self.notes)]
+        return "\n".join([self.to_html(), *(f"<p>{html.escape(text)}</p>" for text in below)])
 
 
-def looks_table(results: Results) -> Table:
-    """Mean looks and milliseconds a round of each strategy, over all rounds and repetitions.
+def _html_entry(text: str, flag: str) -> str:
+    shown = html.escape(text)
+    if not flag:
+        return f"<td>{shown}</td>"
+    return f'<td class="{flag}">{f"<strong>{shown}</strong>" if flag == BEST else f"{shown}="}</td>'
 
-    A tuned strategy has a second row with the cost of all runs of its tuning. If the learner is not
-    the stump, columns have the mean numbers of searches and terms of a round, too.
-    """
-    rows = []
-    several = results.settings["learner"] != STUMP
-    for label, runs in _runs_by_strategy(results).items():
-        n_rounds = sum(one.n_rounds for one in runs)
-        rows.append(
-            (label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
+
+@dataclass(frozen=True)
+class Score:
+    """One table entry as numbers."""
+
+    level: float  # in stumps, looks or seconds
+    strategy: str  # its label
+    values: tuple[float, ...]  # one per repetition; NaN where a run does not reach the level
+    flag: str = ""  # BEST, TIED or empty
+    p_value: float = math.nan  # of the comparison with the best, with Holm's correction
+
+    @property
+    def mean(self) -> float:
+        """Mean over repetitions; NaN if one of them has no value."""
+        return mean_and_std(self.values)[0]
+
+    @property
+    def std(self) -> float:
+        """Standard deviation (n - 1); NaN for fewer than two values."""
+        return mean_and_std(self.values)[1]
+
+
+@dataclass(frozen=True)
+class ScoreTable(Table):
+    """A table of scores of one data set, with marks and notes."""
+
+    data: str = ""
+    metric: str = ""
+    axis: str = ""
+    unit: str = ""  # what levels count: stumps, rounds, looks or seconds
+    scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row
+
+    def transposed(self) -> ScoreTable:
+        """The same table with a row for each strategy and a column for each level."""
+        columns = range(1, len(self.header))
+        return replace(
+            self,
+            header=("strategy", *(f"{row[0]} {self.unit}" for row in self.rows)),
+            rows=tuple((self.header[at], *(row[at] for row in self.rows)) for at in columns),
+            flags=tuple(("", *(row[at] for row in self.flags)) for at in columns),
+            across="column" if self.across == "row" else "row",
         )
-        searches = [one.tuning for one in runs if one.tuning is not None]
-        if searches:
-            unknown = ("-", "-") if several else ()
-            rows.append((label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
-    if several:
-        return Table(
-            "searches, terms and looks per round, of all searches, used or not; the budget is that "
-            "of one search of all examples, the finish outside it; milliseconds",
-            ("strategy", "searches", "terms", "budget", *LOOKS, "ms"),
-            tuple(rows),
-        )
-    return Table(
-        "looks per round, the finish outside the budget; milliseconds",
-        ("strategy", "budget", *LOOKS, "ms"),
-        tuple(rows),
-    )
 
 
-def _runs_by_strategy(results: Results) -> dict[str, list[Run]]:
-    """The runs of a comparison on one data set that has just run, by label."""
-    runs: dict[str, list[Run]] = {}
-    for run in results.runs:
-        runs.setdefault(run.variant.label, []).append(run)
-    return runs
+def fixed_decimals(value: float, decimals: int) -> str:
+    """A number with a fixed number of decimals, and zero without a sign.
 
-
-def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
-    """Mean numbers of searches, used or not, and of terms of the model a round."""
-    n_rounds = sum(one.n_rounds for one in runs)
-    totals = (sum(one.cell.n_searches for one in runs), sum(one.cell.n_terms for one in runs))
-    searches, terms = (f"{total / n_rounds:.1f}" for total in totals)
-    return searches, terms
-
-
-def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
-    return (
-        f"{statistics.fmean(one.budget for one in runs):,.0f}",
-        *(f"{sum(one.looks[purpose] for one in runs) / n_rounds:,.0f}" for purpose in LOOKS),
-        f"{1000 * sum(one.seconds for one in runs) / n_rounds:.2f}",
-    )
-
-
-def settings_in_use_text(results: Results, learner: str) -> str:
-    """The settings of each strategy with the values in use, a line each, as --strategies reads.
-
-    Settings that tuning chooses are left out; `learner` is that in use.
+    >>> fixed_decimals(-0.001, 2), fixed_decimals(1234.5, 1)
+    ('0.00', '1,234.5')
     """
-    (data,) = results.settings["data_sets"]
-    variants = dict.fromkeys(run.variant.label for run in results.runs)
-    labels = [
-        Variant(label.partition(":")[0], strategy["settings_in_use"]).label
-        for label, strategy in zip(variants, data["strategies"], strict=True)
-    ]
-    return "\n".join(
-        [
-            "settings in use",
-            *labels,
-            *([] if learner == STUMP else [f"learner {learner}"]),
-        ]
-    )
+    shown = f"{value:,.{decimals}f}"
+    return shown if shown.strip("-0.,") else shown.removeprefix("-")
 
 
-def tuning_table(results: Results) -> Table | None:
-    """The settings that tuning kept, with how often, and the losses; None if nothing was tuned.
+def metric_text(value: float, metric: str) -> str:
+    """A value of one of `METRICS` as tables show it.
 
-    The losses are those after the last mark: of the kept settings, and of the worst in the tuning
-    grid of the same repetition.
+    >>> metric_text(0.04217, "seconds"), metric_text(4217.0, "seconds"), metric_text(0, "seconds")
+    ('0.0422', '4,217', '0.00')
+    >>> metric_text(599_990.0, "looks"), metric_text(6e6, "looks"), metric_text(0.5, "f1")
+    ('599,990', '6.00e+06', '0.5000')
     """
-    rows = []
-    for label, runs in _runs_by_strategy(results).items():
-        kept: dict[str, list[TuningRuns]] = {}
-        for one in runs:
-            if one.tuning is not None:
-                kept.setdefault(one.trained.settings_text, []).append(one.tuning)
-        for settings, searches in sorted(kept.items(), key=lambda item: -len(item[1])):
-            rows.append(
-                (
-                    label,
-                    str(len(runs[0].variant.grid)),
-                    settings,
-                    str(len(searches)),
-                    mean_std([min(search.losses) for search in searches]),
-                    mean_std([max(search.losses) for search in searches]),
-                )
-            )
-    if not rows:
-        return None
-    n_rounds, repeats = results.settings["rounds"][-1], results.settings["repeats"]
-    word = counted([results.settings["learner"]])
-    return Table(
-        f"settings kept by their training loss after {n_rounds:,} {word}, "
-        f"in {repeats} repetition{'s' if repeats > 1 else ''}",
-        ("strategy", "tried", "kept", "times", "loss", "worst of the grid"),
-        tuple(rows),
-    )
+    if metric == "looks":  # whole numbers: in full below a million, else with three digits
+        return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
+    if metric == "seconds" and value and math.isfinite(value):  # three digits, no exponent
+        return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
+    return fixed_decimals(value, METRICS[metric].decimals)
+
+
+def level_text(level: float) -> str:
+    """A level in full, or with an exponent if that is shorter and exact.
+
+    >>> level_text(10_000), level_text(6e9), level_text(5_123_456_789.0), level_text(0.0421)
+    ('10,000', '6.00e+09', '5,123,456,789', '0.0421')
+    """
+    short = f"{level:.2e}"
+    full = f"{level:,.0f}" if level % 1 == 0 else f"{level:,}"
+    return short if level >= 1e6 and float(short) == level else full
+
+
+def mean_and_std(values: Sequence[float]) -> tuple[float, float]:
+    """Mean and standard deviation (n - 1); NaN where undefined or where a value is NaN."""
+    mean = statistics.fmean(values) if values else math.nan
+    defined = len(values) > 1 and all(map(math.isfinite, values))
+    return mean, statistics.stdev(values) if defined else math.nan
+
+
+def mean_std(values: Sequence[float], metric: str = "loss") -> str:
+    """A table entry: the mean and, of two values or more, the standard deviation (n - 1).
+
+    "n/a" without values; "-" if all values are NaN, as where a strategy still pays for its tuning.
+
+    >>> mean_std([-0.33, -0.35]), mean_std([1.5]), mean_std([]), mean_std([math.nan])
+    ('-0.34 (0.01)', '1.50', 'n/a', '-')
+    """
+    if not values:
+        return "n/a"
+    if all(map(math.isnan, values)):
+        return "-"
+    mean, std = (metric_text(number, metric) for number in mean_and_std(values))
+    return mean if len(values) == 1 else f"{mean} ({std})"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from boostsample.bandits import REWARDS
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.datasets import make_chess, make_diagonal
-from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.tables.tables import mean_and_std
 from boostsample.families import Columns
 from boostsample.loop.boost import boost
 from boostsample.loop.smoothed import is_complete, window_ends
@@ -186,7 +186,10 @@ def table(data: str) -> Iterator[str]:
     for key, own in shown.items():
         reading = READINGS[key]
         rounds = "T" if reading.counted == "T" else f"{reading.rounds:,}"
-        cells = [mean_std(own[name], "{:.1f}".format) if name in own else "" for name in names]
+        cells = [
+            "{:.1f} ({:.1f})".format(*mean_and_std(own[name])) if name in own else ""
+            for name in names
+        ]
         yield f"| {reading.text} | {rounds} | {' | '.join(cells)} |"
 
 

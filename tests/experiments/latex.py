@@ -22,7 +22,8 @@ from boostsample.errors import BoostSampleError
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.latex import TEXT_WIDTH, to_latex
 from boostsample.experiments.tables.renamed import renamed_tables
-from boostsample.experiments.tables.score_tables import ScoreTable, result_table
+from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.tables import ScoreTable
 from tests.experiments.fake_results import curve, results
 from tests.paths import ROOT
 

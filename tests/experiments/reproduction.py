@@ -21,8 +21,8 @@ from functools import cache
 from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.formats import to_markdown, to_text
-from boostsample.experiments.tables.number_formats import mean_std
 from boostsample.experiments.tables.score_tables import result_table, score_table
+from boostsample.experiments.tables.tables import mean_std
 from tests.paths import ROOT
 
 FOLDER = ROOT / "docs" / "results"

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from boostsample.experiments.metrics import METRICS, SMOOTHED
 from boostsample.experiments.results.curves import curves_of_data
 from boostsample.experiments.results.read_folder import Results, read_results
-from boostsample.experiments.results.smoothed import SMOOTHED, SMOOTHED_COLUMN
 from boostsample.experiments.results.validation import Choice, choose, score_choices
-from boostsample.experiments.tables.number_formats import mean_std
+from boostsample.experiments.tables.tables import mean_std
 from tests.paths import ROOT
 
 RESULTS = ROOT / "docs" / "results"
@@ -82,7 +82,7 @@ def first_reached(results: Results, choice: Choice, level: float) -> tuple[float
     """Looks and seconds at which the smoothed test error of a choice first is at most `level`."""
     (run,) = curves_of_data([results])[choice.base].runs_with(SMOOTHED)[choice.label].values()
     for row in run:
-        if row[SMOOTHED_COLUMN] <= level:
+        if row[METRICS[SMOOTHED].column] <= level:
             return float(row["looks"]), float(row["seconds"])
     return float("nan"), float("nan")
 

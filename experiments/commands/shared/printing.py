@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from boostsample.errors import SettingError
 from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
@@ -30,8 +33,8 @@ def print_note(text: str) -> None:
 
 
 def print_table(table: Table | None) -> None:
-    """Print a table, if there is one: with rules on a terminal, as plain text elsewhere."""
-    from boostsample.experiments.tables.formats import to_rich, to_text
+    """Print a table, if there is one; on a terminal cut to its width, with the best in bold."""
+    from boostsample.experiments.tables.formats import to_terminal, to_text
 
     if table is None:
         return
@@ -40,6 +43,35 @@ def print_table(table: Table | None) -> None:
         return
     from rich.console import Console
 
-    console = Console(file=unescaped(sys.stdout))
-    for part in to_rich(table, console.width):
-        console.print(part)
+    console = Console(file=unescaped(sys.stdout), highlight=False)
+    console.print(to_terminal(table, console.width), "", sep="\n")
+
+
+def table_file(
+    form: str | None, file: str | None, what: str, known: Collection[str], *, overwrite: bool
+) -> tuple[str, Path | None]:
+    """The format of tables, and the path of the file to write them to, if any.
+
+    `file` may be None, for standard output. SettingError or DataError if the file cannot be
+    written, or is there and not to `overwrite`.
+    """
+    from boostsample.experiments.tables.formats import FORMATS, chosen_format
+    from boostsample.files.atomic import check_writable_file
+
+    name = chosen_format(form, file, known)
+    if file is not None:
+        return name, check_writable_file(file, FORMATS[name].ending, what, overwrite=overwrite)
+    if overwrite:
+        raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
+    return name, None
+
+
+def deliver(text: str, path: Path | None, what: str) -> None:
+    """Write a text to a file and print its path after `what`, or print the text."""
+    from boostsample.files.atomic import write_file
+
+    if path is None:
+        print_data(f"{text}\n")
+        return
+    write_file(path, f"{text}\n", what)
+    print_line(f"{what.removeprefix('the ')}: {path}")

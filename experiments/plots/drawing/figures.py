@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-METRICS = {
-    "loss": "log10 of the exponential loss",
-    "error": "test error in percent",
-    "balanced-accuracy": "balanced accuracy",
-    "f1": "macro F1",
-    "log-loss": "log loss of the test examples",
-    "smoothed-error": "smoothed test error in percent",
-}
-"""Metrics of curves and ranks, with the titles of their axes."""
-
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
     *("#882255", "#999933", "#888888"),
@@ -75,12 +65,12 @@ _LONG_BAND = 0.1
 _Arguments = ParamSpec("_Arguments")
 
 
-def check_drawing(what: str, *packages: str) -> None:
+def check_drawing(purpose: str, *packages: str) -> None:
     """Raise SettingError unless these packages of the extra ``report`` are installed."""
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
         raise SettingError(
-            f"{what} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
+            f"{purpose} need {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} "
             "not installed; run pip install 'boostsample[report]'"
         )
 
@@ -231,22 +221,22 @@ def error_axis(axes: Axes) -> None:
 
 def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> None:
     """Draw one legend below all panels, each label once, in as many columns as fit."""
-    found: dict[str, Artist] = {}
+    handles: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    widest = max(len(line) for label in found for line in label.splitlines())
+            handles.setdefault(label, handle)
+    widest = max(len(line) for label in handles for line in label.splitlines())
     layout = current_layout()
     dense: dict[str, Any] = {}
     if layout.size is not None:
         dense = {"fontsize": "small", "handlelength": 2.8, "labelspacing": 0.3}
     letters = _LETTER * (0.85 if dense else 1.0)
     room = int(figure.get_figwidth() / layout.scale / (_HANDLE + letters * widest))
-    columns = max(1, min(len(found), room))
-    columns = -(-len(found) // -(-len(found) // columns))  # rows of about the same length
+    columns = max(1, min(len(handles), room))
+    columns = -(-len(handles) // -(-len(handles) // columns))  # rows of about the same length
     chosen = {"ncols": columns, "handlelength": 3.2, "columnspacing": 1.2, **dense, **settings}
     figure.legend(
-        list(found.values()), list(found), loc="outside lower center", frameon=False, **chosen
+        list(handles.values()), list(handles), loc="outside lower center", frameon=False, **chosen
     )
 
 

@@ -113,19 +113,19 @@ def parse_size(text: str) -> tuple[float, float | None]:
     if text in WIDTHS:
         return WIDTHS[text], None
     try:
-        found = [float(part) for part in text.lower().split("x")]
+        sides = [float(part) for part in text.lower().split("x")]
     except ValueError:
-        found = []
-    if len(found) not in (1, 2) or not all(math.isfinite(one) for one in found):
+        sides = []
+    if len(sides) not in (1, 2) or not all(math.isfinite(side) for side in sides):
         raise SettingError(
             "size must be width and height in inches as in 3.3x2.4, a width alone as in 5.5, "
             f"{' or '.join(WIDTHS)}; got {text!r}"
         )
-    if not all(_SMALLEST <= one <= _LARGEST for one in found):
+    if not all(_SMALLEST <= side <= _LARGEST for side in sides):
         raise SettingError(
             f"size must be between {_SMALLEST:g} and {_LARGEST:g} inches on each side, got {text}"
         )
-    return found[0], found[1] if len(found) == 2 else None
+    return sides[0], sides[1] if len(sides) == 2 else None
 
 
 def parse_parts(text: str) -> tuple[str, ...]:

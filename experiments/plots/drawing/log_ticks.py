@@ -57,26 +57,26 @@ class LogTicks(LogLocator):
         usable = []
         for digits in _DIGITS:
             every = [float(f"{d}e{n}") for n in range(first, last + 1) for d in digits]
-            found = _inside(every, low, high)
-            if digits == (1,) and len(found) > room:
-                found = found[:: min(-(-len(found) // room), (len(found) - 1) // 2)]
-            if _LEAST <= len(found) <= room:
-                return found
-            if len(found) > room:
-                usable.append(found)
+            ticks = _inside(every, low, high)
+            if digits == (1,) and len(ticks) > room:
+                ticks = ticks[:: min(-(-len(ticks) // room), (len(ticks) - 1) // 2)]
+            if _LEAST <= len(ticks) <= room:
+                return ticks
+            if len(ticks) > room:
+                usable.append(ticks)
         if usable:
             return min(usable, key=len)
         for bins in (4, 6, 9):
             even = MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10], integer=self.integer)
-            found = _inside(even.tick_values(low, high), low, high)
-            if len(found) >= _LEAST:
+            ticks = _inside(even.tick_values(low, high), low, high)
+            if len(ticks) >= _LEAST:
                 break
-        return found
+        return ticks
 
 
 def _inside(values: Iterable[float], low: float, high: float) -> list[float]:
     slack = 1e-9
-    inside = [float(one) for one in values if low * (1 - slack) <= one <= high * (1 + slack)]
+    inside = [float(value) for value in values if low * (1 - slack) <= value <= high * (1 + slack)]
     return list(np.unique(inside))
 
 

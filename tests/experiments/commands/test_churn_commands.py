@@ -22,7 +22,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.fitting import table_models
 from boostsample.experiments.fitting.evaluation import Evaluation
 from boostsample.experiments.fitting.table_models import TrainingTable, held_out_score
-from boostsample.experiments.plots.reliability import reliability_figure
+from boostsample.experiments.plots.explained import reliability_figure
 from tests.churn import NOISE, USEFUL, churn_table
 
 DROPPED = ("customer_id", "country")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plots.drawing.figures import METRICS
+from boostsample.experiments.metrics import DRAWN_METRICS
 from boostsample.experiments.results.curves import AXES
 from tests.experiments.small_runs import make_incomplete
 
@@ -68,7 +68,7 @@ def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: s
 def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plot", "--help"]) == 0
     told = capsys.readouterr().out
-    assert f"--metric {'|'.join(METRICS)}\n" in told
+    assert f"--metric {'|'.join(DRAWN_METRICS)}\n" in told
     assert f"--against {'|'.join(AXES)} " in told
 
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.results.curves import AXES, MEASURES
+from boostsample.experiments.metrics import METRICS
+from boostsample.experiments.results.curves import AXES
 from boostsample.experiments.tables.formats import FORMATS
 from tests.experiments.small_runs import make_incomplete
 
@@ -49,7 +50,7 @@ def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[s
 def test_the_help_names_all_metrics_axes_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["table", "--help"]) == 0
     told = capsys.readouterr().out
-    assert f"--metric {'|'.join(MEASURES)}\n" in told
+    assert f"--metric {'|'.join(METRICS)}\n" in told
     assert f"--at {'|'.join(AXES)}[=A,B]\n" in told
     assert f"--format {'|'.join(FORMATS)}\n" in told
 
@@ -65,7 +66,7 @@ def test_every_axis_in_every_format(capsys: pytest.CaptureFixture[str], at: str,
     assert err == ""
 
 
-@pytest.mark.parametrize("metric", [one for one in MEASURES if one not in ("loss", "error")])
+@pytest.mark.parametrize("metric", [one for one in METRICS if one not in ("loss", "error")])
 def test_other_metrics(capsys: pytest.CaptureFixture[str], metric: str) -> None:
     assert main(["table", "one", "--metric", metric]) == 0
     assert len(capsys.readouterr().out.splitlines()) >= 5

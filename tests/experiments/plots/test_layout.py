@@ -20,8 +20,8 @@ from boostsample.experiments.plots.drawing.layout import (
     wrapped_text,
 )
 from boostsample.experiments.plots.drawing.picture_files import check_picture, picture_bytes
-from boostsample.experiments.plots.drawing.renaming import renamed_results
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.tables.renamed import renamed_results
 from tests.experiments import fake_results
 
 Figure = pytest.importorskip("matplotlib.figure", reason="pictures need 'report'").Figure

@@ -16,9 +16,9 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
-from boostsample.experiments.report.items import ListingItem, NotesItem, picture_item
-from boostsample.experiments.report.report import check_report, make_report
+from boostsample.experiments.report.report import check_report, make_report, picture_item
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import slug
 from tests.experiments.pages import Page
 from tests.experiments.small_runs import make_incomplete
@@ -70,7 +70,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are empty, for tests that are not about them: drawing takes most of the time."""
     empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
     monkeypatch.setattr(
-        "boostsample.experiments.report.items.picture_bytes", lambda figure, kind: empty
+        "boostsample.experiments.report.report.picture_bytes", lambda figure, kind: empty
     )
 
 
@@ -106,6 +106,7 @@ def test_the_contents_lead_to_every_chapter_and_part(page: Page) -> None:
     targets = [target for target, _ in page.links if re.match("#(?!note-)", target)]
     assert len(targets) == len(expected) + len(parts(page))
     assert len(set(targets)) == len(targets)
+    assert page.text.count("the best is compared with each other strategy") == 1  # notes once
 
 
 def test_the_reader_of_pages_sees_faults(html: str) -> None:
@@ -198,7 +199,7 @@ def test_what_was_compared_is_told(page: Page) -> None:
 def test_settings_in_use_are_computed_if_the_folder_has_none() -> None:
     source = read_fact_source(RESULTS / "df11-mnist")
     _, strategies, _ = facts_of_comparison([source])
-    assert isinstance(strategies, ListingItem)
+    assert isinstance(strategies, Table)
     used = {row[0]: row[2] for row in strategies.rows}
     assert used["uniform-naive"] == "n_features = 10\nscheme = iid"
     assert used["laminating"] == "n_features = 256\nscheme = iid"
@@ -373,13 +374,6 @@ def test_a_missing_extra_is_told_in_one_line(
     assert str(caught.value) == want
 
 
-def test_notes_are_there_once() -> None:
-    notes = NotesItem()
-    assert notes.numbers(["a", "b", "a"]) == (1, 2, 1)
-    assert notes.numbers(["b", "c"]) == (2, 3)
-    assert notes.notes == ["a", "b", "c"]
-
-
 def test_a_picture_is_an_address() -> None:
     from matplotlib.figure import Figure
 
@@ -387,9 +381,9 @@ def test_a_picture_is_an_address() -> None:
     figure.subplots().set_title('100 % of "a" & <b> #1 ü')
     figure.set_label("A panel with a title.")
     made = picture_item(figure, "nothing")
-    assert (made.width, made.height) == (192, 96)
-    assert made.alt == "A panel with a title."
-    content = base64.b64decode(made.source.removeprefix("data:image/svg+xml;base64,"))
+    assert (made["width"], made["height"]) == (192, 96)
+    assert made["alt"] == "A panel with a title."
+    content = base64.b64decode(made["source"].removeprefix("data:image/svg+xml;base64,"))
     texts = [text for text in ElementTree.fromstring(content).itertext() if "100" in text]
     assert '100 % of "a" & <b> #1 ü' in texts
     assert b"metadata" not in content

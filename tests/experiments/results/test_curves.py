@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.results.curves import MEASURES, Curves, curves_of_results, parse_levels
+from boostsample.experiments.metrics import METRICS
+from boostsample.experiments.results.curves import Curves, curves_of_results, parse_levels
 from tests.experiments.fake_results import MARKS, curve, results, without_curves
 
 
@@ -25,7 +26,7 @@ TWO = (curve("cheap", 0), curve("cheap", 1, shift=0.2), curve("dear", 0, cost=50
 def test_at_stumps_the_row_itself() -> None:
     found = made(*TWO)
     rows = {row["repetition"]: row for row in TWO[0] + TWO[1] if row["stumps"] == 30}
-    for metric, measure in MEASURES.items():
+    for metric, measure in METRICS.items():
         if metric == "auc":
             assert found.at("auc", "stumps", 10)["cheap"] == {0: 0.9, 1: 0.9 - 0.2 / 100}
             continue

@@ -9,7 +9,6 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.tables.score_tables import ScoreTable
 from boostsample.experiments.tables.tables import Table
 
 ROWS = [
@@ -55,8 +54,8 @@ def test_tables_are_shown_in_notebooks() -> None:
     assert "<caption>a &lt; b</caption>" in plain._repr_html_()
     assert "<td>1.5</td>" in plain._repr_html_()
     flags = (("", "best"),)
-    scores = ScoreTable("loss", ("stumps", "full"), (("10", "-1"),), flags, ("two < three",))
+    scores = Table("loss", ("stumps", "full"), (("10", "-1"),), flags, ("two < three",))
     shown = scores._repr_html_()
-    assert "<td>10</td><td><strong>-1</strong></td>" in shown
+    assert '<th scope="row">10</th><td class="best"><strong>-1</strong></td>' in shown
     assert "<p>bold: best of its row; =: not told apart from the best</p>" in shown
     assert "<p>note: two &lt; three</p>" in shown

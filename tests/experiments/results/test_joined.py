@@ -10,8 +10,7 @@ from boostsample.errors import SettingError
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.labels import label_of, learner_label
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.tables.choices import chosen_strategies
-from boostsample.experiments.tables.score_tables import result_table, score_table
+from boostsample.experiments.tables.score_tables import chosen_strategies, result_table, score_table
 from tests.experiments.fake_results import curve, results
 
 TREE = "tree:n_leaves=8"

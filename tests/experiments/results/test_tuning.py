@@ -13,9 +13,9 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
@@ -25,9 +25,9 @@ from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, kept_run
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
+from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table
-from boostsample.experiments.tables.tables import looks_table, tuning_table
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model

@@ -13,7 +13,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.validation import choose, score_choices
-from boostsample.experiments.tables.formats import to_markdown, to_plain_text
+from boostsample.experiments.tables.formats import to_markdown, to_text
 from boostsample.experiments.tables.validation_table import (
     VALIDATION_COLUMNS,
     validation_csv,
@@ -202,7 +202,7 @@ def test_tables_have_choices_and_scores() -> None:
         *("validation error", "test error", "looks", "seconds"),
     )
     assert table.rows[1][:3] == ("exp3p", choices[1].settings or "-", "3")
-    for text in (to_plain_text(table), to_markdown(table)):
+    for text in (to_text(table), to_markdown(table)):
         assert f"{np.mean(scores[1].errors):.2f}" in text
         assert "test rows had no influence" in text
     lines = [line.split(",") for line in validation_csv(choices, scores).splitlines()]

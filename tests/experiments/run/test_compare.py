@@ -12,9 +12,9 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import BudgetExceeded, StrategyError
 from boostsample.experiments.cells.cell_file import LOOKS
-from boostsample.experiments.cells.class_metrics import CLASS_METRICS
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare

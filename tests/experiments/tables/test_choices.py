@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.tables.choices import chosen_strategies
 from boostsample.experiments.tables.formats import to_csv
-from boostsample.experiments.tables.renamed import renamed_tables
-from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.renamed import parse_new_names, renamed_results, renamed_tables
+from boostsample.experiments.tables.score_tables import chosen_strategies, result_table
 from tests.experiments.fake_results import curve, results
 
 LABELS = ("full", "ucb*", "ucb* charged", "ucb")
@@ -79,3 +78,29 @@ def test_new_names_are_everywhere() -> None:
     assert turned.rows[0][0] == "All"
     with pytest.raises(SettingError, match="unknown strategy of these results 'fulll'"):
         renamed_tables(tables, {"fulll": "All"})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("laminating", "must be OLD=NEW pairs separated by commas, .*; got 'laminating'"),
+        ("a=b,", "got ''"),
+        ("a=", "got 'a='"),
+        ("=b", "got '=b'"),
+        ("a=b,a=c", "must name a strategy once, got 'a' twice"),
+        ("a=c,b=c", "must give different new names, got 'c' twice"),
+    ],
+)
+def test_texts_that_are_no_names(text: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        parse_new_names(text)
+
+
+def test_names_may_be_exchanged_but_not_be_given_twice() -> None:
+    made = results([curve("full", 0), curve("ucb", 0), curve("ucb", 0, settings="n=2")])
+    (renamed,) = renamed_results([made], parse_new_names("full=ucb,ucb=full,ucb:n=2=Two"))
+    assert list(dict.fromkeys(row["strategy"] for row in renamed.rows)) == ["ucb", "full", "Two"]
+    with pytest.raises(SettingError, match=r"'fulll' \(did you mean 'full'\?\); known: full, ucb"):
+        renamed_results([made], {"fulll": "x"})
+    with pytest.raises(SettingError, match="would give two strategies the name 'ucb'"):
+        renamed_results([made], {"full": "ucb"})

@@ -12,7 +12,8 @@ from matplotlib.ft2font import FT2Font, LoadFlags
 from boostsample.errors import SettingError
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.tables.latex import latex_width, parse_width, to_latex
-from boostsample.experiments.tables.score_tables import ScoreTable, result_table
+from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.tables import ScoreTable
 from tests.experiments import latex
 from tests.experiments.fake_results import curve, results
 from tests.experiments.latex import faults

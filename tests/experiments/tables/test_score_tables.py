@@ -15,12 +15,11 @@ from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import holm, paired_test
 from boostsample.experiments.run.compare import compare
-from boostsample.experiments.tables.number_formats import level_text
 from boostsample.experiments.tables.score_tables import (
-    ScoreTable,
     result_table,
     score_table,
 )
+from boostsample.experiments.tables.tables import ScoreTable, level_text
 from tests.experiments.fake_results import curve, results, without_curves
 
 NOISE = {  # of three strategies in five repetitions

@@ -15,13 +15,13 @@ from boostsample.experiments.tables.formats import (
     CSV_COLUMNS,
     FORMATS,
     to_csv,
-    to_html,
     to_markdown,
-    to_plain_text,
     to_terminal,
+    to_text,
 )
 from boostsample.experiments.tables.latex import to_latex
-from boostsample.experiments.tables.score_tables import ScoreTable, result_table
+from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.tables import ScoreTable
 from tests.experiments.fake_results import curve, results
 
 NASTY = r"""<b>&amp;|a|*_x_*[y](z)`c`\d{e}$f$%g#h~i^j"k'l--m''n"""
@@ -47,30 +47,30 @@ def table() -> ScoreTable:
 
 
 def test_plain_text(table: ScoreTable) -> None:
-    lines = to_plain_text(table).splitlines()
+    lines = to_text(table).splitlines()
     assert lines[0] == table.title
     assert lines[3].split() == ["10", "-3.99", "(0.01)!", "-3.99", "(0.01)=", "-2.99", "(0.01)"]
     assert lines[6] == "! best of its row; = not told apart from the best"
     assert lines[7] == f"note: {table.notes[0]}"
     assert all(line == line.rstrip() for line in lines)
-    assert to_plain_text(table).isascii()
+    assert to_text(table).isascii()
     # Marked or not, numbers stand below each other.
     assert lines[3].index(")!") == lines[4].index(")!")
-    assert "best of its column" in to_plain_text(table.transposed())
+    assert "best of its column" in to_text(table.transposed())
 
 
 def test_tables_without_marks_have_no_legend(table: ScoreTable) -> None:
     (bare,) = result_table([results([curve("a", 0)])], "features")
-    assert to_plain_text(bare).splitlines()[2:] == ["------  ---", "    10   20", "   100  110"]
+    assert to_text(bare).splitlines()[2:] == ["------  ---", "    10   20", "   100  110"]
     assert "Bold" not in to_markdown(bare)
     assert "minipage" not in to_latex(bare)
-    assert "class=" not in to_html(bare).split("<caption>")[1]
+    assert "class=" not in bare.to_html().split("<caption>")[1]
 
 
 @pytest.mark.parametrize("width", [30, 60, 200])
 def test_a_terminal_has_the_plain_text_with_the_best_in_bold(table: ScoreTable, width: int) -> None:
     text = to_terminal(table, width)
-    assert text.plain == to_plain_text(table, width)
+    assert text.plain == to_text(table, width)
     bold = [text.plain[s.start : s.end] for s in text.spans if s.style == "bold"]
     assert bold == [table.title, "-3.99 (0.01)!", "-4.99 (0.01)!"]
     stream = io.StringIO()
@@ -230,7 +230,7 @@ class Reader(HTMLParser):
 def test_html(table: ScoreTable, across: str) -> None:
     table = table if across == "row" else table.transposed()
     reader = Reader()
-    reader.feed(to_html(table))
+    reader.feed(table.to_html())
     reader.close()
     assert not reader.open
     (caption, *cells) = reader.cells
@@ -243,7 +243,7 @@ def test_html(table: ScoreTable, across: str) -> None:
         for cell, flag, (tag, attributes, text) in zip(row[1:], flags[1:], others, strict=True):
             assert (tag, text) == ("td", cell + ("=" if flag == "tied" else ""))
             assert attributes == ({"class": flag} if flag else {})
-    assert to_html(table).count("<strong>") == 2
+    assert table.to_html().count("<strong>") == 2
 
 
 @pytest.mark.parametrize("name", FORMATS)

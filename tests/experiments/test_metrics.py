@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import metrics
 
-from boostsample.experiments.cells.class_metrics import balanced_accuracy, f1, log_loss
+from boostsample.experiments.metrics import balanced_accuracy, f1, log_loss
 from boostsample.labels import classify
 
 
