@@ -13,7 +13,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from boostsample.experiments.common.docstrings import (
+from boostsample.experiments.plan.descriptions import (
     DocEntry,
     docstring_entries,
     docstring_sections,

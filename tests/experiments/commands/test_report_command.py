@@ -75,28 +75,3 @@ def test_what_cannot_be_is_one_line(
     assert message in captured.err
     assert captured.err.count("\n") == 1
     assert list(Path().iterdir()) == []
-
-
-def test_without_the_extra_it_says_what_to_install(
-    results: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert main(["report", results, "-o", "x.html", "--quiet"]) == 2
-    told = capsys.readouterr().err
-    assert "reports need jinja2 and matplotlib, which are not installed" in told
-    assert "pip install 'boostsample[report]'" in told
-
-
-def test_a_report_that_fails_leaves_the_old_one(
-    results: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("x.html").write_text("old", encoding="ascii")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", full)
-    assert main(["report", results, "-o", "x.html", "--overwrite", "--quiet"]) == 1
-    assert "'x.html' cannot be written: No space left on device" in capsys.readouterr().err
-    assert [path.name for path in Path().iterdir()] == ["x.html"]
-    assert Path("x.html").read_text(encoding="ascii") == "old"

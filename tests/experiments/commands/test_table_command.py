@@ -161,7 +161,9 @@ def test_a_file_that_cannot_be_finished(
     def full(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
+    Path("x.md").write_text("old", encoding="utf-8")
     monkeypatch.setattr("os.fsync", full)
-    assert main(["table", "one", "-o", "x.md"]) == 1
+    assert main(["table", "one", "-o", "x.md", "--overwrite"]) == 1
     assert "the file of tables 'x.md' cannot be written: No space left" in capsys.readouterr().err
-    assert not Path("x.md").exists()
+    assert Path("x.md").read_text(encoding="utf-8") == "old"
+    assert len(list(Path.cwd().iterdir())) == 3

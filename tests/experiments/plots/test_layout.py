@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing.figures import draw_band, error_axis, line_style
+from boostsample.experiments.plots.drawing.figures import draw_band, error_axis
 from boostsample.experiments.plots.drawing.layout import (
     Layout,
     parse_parts,
@@ -105,13 +105,6 @@ def test_fonts_in_pdf_files_are_truetype() -> None:
     text = content + packed
     assert b"/Subtype /CIDFontType2" in text or b"/Subtype /TrueType" in text
     assert b"/Subtype /Type3" not in text
-
-
-def test_ten_strategies_differ_in_colour_and_in_marker() -> None:
-    styles = [line_style(number) for number in range(10)]
-    for name in ("color", "marker"):
-        assert len({one[name] for one in styles}) == 10
-    assert len({str(one["linestyle"]) for one in styles}) >= 5
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -40,24 +39,6 @@ Figure = pytest.importorskip("matplotlib.figure").Figure
 def comparison() -> Results:
     plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2)
     return compare(load_dataset("diagonal(d=4,n=100)"), plan)
-
-
-def test_curves_are_means_over_repetitions(comparison: Results) -> None:
-    left, right = comparison_figure(comparison).axes
-    losses = np.array([one.cell.loss for one in comparison.runs[:2]])
-    assert [line.get_label() for line in left.lines] == ["full", "laminating"]
-    stumps = np.asarray(left.lines[0].get_xdata()).astype(int)
-    assert (stumps[0], stumps[-1]) == (1, 20)
-    expected = losses.mean(axis=0)[stumps - 1]
-    np.testing.assert_allclose(np.asarray(left.lines[0].get_ydata()), expected)
-    band = np.asarray(left.collections[0].get_paths()[0].vertices)
-    assert band.max() == 20  # stumps
-    ends = np.unique(band[band[:, 0] == 20, 1])
-    low, high = losses[:, -1].mean() + np.array([-1, 1]) * losses[:, -1].std(ddof=1)
-    np.testing.assert_allclose([ends.min(), ends.max()], [low, high])
-    assert np.asarray(right.lines[0].get_ydata())[-1] == np.mean(
-        [one.cell.errors[20] for one in comparison.runs[:2]]
-    )
 
 
 @pytest.mark.parametrize("marks", [(1,), (3,), (2, 30)])
@@ -136,19 +117,6 @@ def test_a_picture_is_written_whole(
         text = "".join(ET.fromstring(content).itertext())
         assert "laminating" in text
         assert "stumps" in text
-
-
-def test_a_full_disk_leaves_no_picture(
-    comparison: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    figure = comparison_figure(comparison)
-    with pytest.raises(DataError, match=r"picture '.*x.svg' cannot be written: No space left"):
-        save_picture(figure, tmp_path / "x.svg")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["x", "x.gif", "x.svg.bak"])
