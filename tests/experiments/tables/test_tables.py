@@ -121,7 +121,6 @@ def test_looks_by_purpose() -> None:
         ("tables", "Table looks_table score_table to_text tuning_table label_of METRICS"),
         ("plots", "check_picture comparison_figure describe picture_bytes save_picture STYLE"),
         ("report", "check_report make_report write_report"),
-        ("calibration", "Calibration calibrate check_request DEFAULT_PLAN"),
     ],
 )
 def test_packages_export_what_their_former_modules_did(package: str, names: str) -> None:
