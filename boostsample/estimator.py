@@ -34,7 +34,6 @@ from boostsample.classifier.early_stopping import (
     check_eval_metric,
 )
 from boostsample.classifier.file import ModelFiles
-from boostsample.classifier.fitted import Run
 from boostsample.classifier.init_model import InitModel, init_model_of
 from boostsample.classifier.inputs.fit_inputs import (
     FitInputs,
@@ -66,6 +65,7 @@ from boostsample.classifier.training import (
     resume,
     run_facts,
     run_to_continue,
+    run_to_keep,
     split_stream,
     train,
 )
@@ -360,7 +360,11 @@ class BoostSampleClassifier(
         multi_label = inputs.labels.ndim == 2
         classes, labels = classes_and_labels(inputs.labels, weighted)
         last_run = run_to_continue(self)
-        seed = fit_seed(self.random_state, self.checkpoint) if last_run is None else last_run.seed
+        seed = (
+            fit_seed(self.random_state, self.checkpoint)
+            if last_run is None
+            else last_run.notes["seed"]
+        )
         auto = chooses_rounds(self.n_rounds, self.warm_start)
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
@@ -458,10 +462,7 @@ class BoostSampleClassifier(
                 scores.add(*chosen[turn : turn + n_members])
             state = replace(state, temperature=best_temperature(scores, offset, multi_label))
         if facts is not None:
-            plans = booster.plans_rounds or (last_run is not None and last_run.plans_rounds)
-            small_state = booster.small_state()
-            trained = Run(seed, facts, rounds, small_state, plans, booster.n_rounds)
-            state = replace(state, run=trained)
+            state = replace(state, run=run_to_keep(booster, run, facts, rounds, last_run))
         if callbacks is not None:
             callbacks.end(state)
         state.assign(self)

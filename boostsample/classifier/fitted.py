@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.inputs.seen_columns import SeenColumns
+from boostsample.loop.run_file import RunFile
 from boostsample.models.model import Model
-from boostsample.records.outcome import Round
 from boostsample.strategy import Strategy
 
 _ATTRIBUTES = {
@@ -36,41 +36,13 @@ FITTED_ATTRIBUTES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What `warm_start` needs to continue a fit; pickled with the classifier.
-
-    Neither features nor weights are kept: the weights follow from the terms, at O(N) a round.
-
-    Attributes
-    ----------
-    seed : list of int
-        As from `boostsample.classifier.training.fit_seed`.
-    facts : dict
-        What must be the same, by name.
-    rounds : list of Round
-        All rounds trained: terms, history rows and edges.
-    state : dict
-        `Booster.small_state` after the last of them.
-    plans_rounds : bool
-        Whether the strategy has read the number of rounds planned.
-    n_rounds : int
-        That number.
-    """
-
-    seed: list[int]
-    facts: dict[str, Any]
-    rounds: list[Round]
-    state: dict[str, Any]
-    plans_rounds: bool
-    n_rounds: int
-
-
 @dataclass(frozen=True)
 class FittedState:
     """All attributes that a fit sets, assigned at once when it has ended.
 
-    Those that are None are left out: a loaded classifier has no history, for example.
+    Those that are None are left out: a loaded classifier has no history, for example. `run` is what
+    `warm_start` continues, pickled with the classifier. It has neither features nor weights: the
+    weights follow from the terms, at O(N) a round.
     """
 
     seen: SeenColumns
@@ -84,7 +56,7 @@ class FittedState:
     strategy: Strategy | None = None
     n_members: int | None = None
     validation_error: NDArray[np.float64] | None = None
-    run: Run | None = None
+    run: RunFile | None = None
 
     @classmethod
     def of(cls, estimator: Any) -> Self:

@@ -19,7 +19,7 @@ from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
 from boostsample.classifier.defaults import choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric
-from boostsample.classifier.fitted import FittedState, Run
+from boostsample.classifier.fitted import FittedState
 from boostsample.classifier.init_model import InitModel
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
 from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
@@ -34,6 +34,7 @@ from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_facts import differences
+from boostsample.loop.run_file import RunFile
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.records.outcome import Round
@@ -242,7 +243,7 @@ def fit_checkpoint(
     return None if path is None else Checkpoint(path, booster, seconds, {"seed": seed})
 
 
-def run_to_continue(estimator: Any) -> Run | None:
+def run_to_continue(estimator: Any) -> RunFile | None:
     """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
 
     Raises SettingError if `warm_start` is neither True nor False, if the fit kept none, as that of
@@ -256,7 +257,7 @@ def run_to_continue(estimator: Any) -> Run | None:
             "warm_start and checkpoint both continue a fit; set warm_start=False: the checkpoint "
             "continues it by itself"
         )
-    run: Run | None = getattr(estimator, "_run", None)
+    run: RunFile | None = getattr(estimator, "_run", None)
     if run is None:
         raise SettingError(
             "warm_start continues the last fit of this object, but it was loaded from a file that "
@@ -264,7 +265,7 @@ def run_to_continue(estimator: Any) -> Run | None:
             "warm_start=False"
         )
     seed = estimator.random_state
-    if isinstance(seed, numbers.Integral) and fit_seed(seed) != run.seed:
+    if isinstance(seed, numbers.Integral) and fit_seed(seed) != run.notes["seed"]:
         raise SettingError(
             "warm_start continues a fit with the same settings, but random_state differs, now "
             f"{seed}; {_WAY_OUT}"
@@ -308,7 +309,20 @@ def _checksum(state: Any) -> str:
         return ""
 
 
-def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Round]:
+def run_to_keep(
+    booster: Booster | Committee,
+    fit: FitRun,
+    facts: dict[str, Any],
+    rounds: list[Round],
+    last_run: RunFile | None,
+) -> RunFile:
+    """What a later fit with `warm_start` continues; `last_run` is what this one has continued."""
+    plans = booster.plans_rounds or (last_run is not None and last_run.plans_rounds)
+    of_start = facts[_START], booster.n_rounds, plans, fit.offset.size
+    return RunFile(facts, *of_start, {"seed": fit.seed}, rounds, booster.small_state())
+
+
+def resume(booster: Booster, run: RunFile | None, facts: dict[str, Any]) -> list[Round]:
     """Set a new booster to the end of a run; the rounds of the run, none without one.
 
     Raises
@@ -342,15 +356,14 @@ def resume(booster: Booster, run: Run | None, facts: dict[str, Any]) -> list[Rou
     other_x = f"warm_start continues a fit on the same X, but its features differ; {_WAY_OUT}"
     if facts[_FEATURES] != run.facts[_FEATURES]:
         raise DataError(other_x)
-    plans = run.plans_rounds or facts[_START] != run.facts[_START]
+    plans = run.plans_rounds or facts[_START] != run.start
     if plans and booster.n_rounds != run.n_rounds:
         raise SettingError(
             f"the strategy {facts['strategy']} depends on the number of rounds planned, "
             f"{run.n_rounds}, so its fit cannot be continued to {booster.n_rounds}; {_WAY_OUT}"
         )
-    terms, edges = [done.terms for done in run.rounds], [done.edge for done in run.rounds]
     try:
-        booster.replay(terms, edges, run.state)
+        run.continue_in(booster)
     except DataError as error:
         raise DataError(other_x) from error
     return list(run.rounds)

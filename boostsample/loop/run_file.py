@@ -226,6 +226,8 @@ class RunFile:
         terms, edges = [done.terms for done in self.rounds], [done.edge for done in self.rounds]
         try:
             booster.replay(terms, edges, self.state)
+        except MemoryError:
+            raise
         except Exception as error:  # of any type if a file was changed on purpose
             raise DataError(one_line(error)) from error
 
