@@ -22,15 +22,19 @@ class Full(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Raise SettingError if the budget does not pay for a whole search."""
-        cost = self.default_budget(pool)
-        if budget < cost:
-            raise SettingError(
-                f"strategy 'full' needs a budget of at least F * N = {pool.n_features:,} * "
-                f"{pool.n_examples:,} = {cost:,} looks, got {budget:,}; "
-                "omit it or raise it"
-            )
+        check_whole_search("full", pool, budget)
 
     def choose(self, step: Step) -> Stump:
         """Search everything."""
         sample = step.draw(step.n_examples)
         return step.search(np.arange(step.n_features), sample).best()
+
+
+def check_whole_search(name: str, pool: Pool, budget: int) -> None:
+    """SettingError unless the budget of a strategy pays for all features on all examples."""
+    cost = pool.n_features * pool.n_examples
+    if budget < cost:
+        raise SettingError(
+            f"strategy {name!r} needs a budget of at least F * N = {pool.n_features:,} * "
+            f"{pool.n_examples:,} = {cost:,} looks, got {budget:,}; omit it or raise it"
+        )

@@ -84,6 +84,16 @@ def uniform_naive_n_features(
     return q
 
 
+def patch_n_features(
+    wanted: int | None, share: int, n_examples: int, n_features: int, budget: int
+) -> int:
+    """Q of searches on about N / `share` examples, or fewer than wanted in nodes of trees."""
+    if wanted is not None:
+        return min(wanted, n_features, budget)
+    q = max(10, share * budget // n_examples)
+    return search_that_spends(q, n_examples, n_features, budget)[0]
+
+
 def spends_budget(
     stages: Iterable[Sequence[int]], n_examples: int, n_features: int, budget: int
 ) -> bool:

@@ -20,9 +20,11 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import search_that_spends
+from boostsample.strategies.uniform_naive import patch_n_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
+#: T is about N / 4.
+_SHARE = 4
 _LEAST_PROBABILITY = 1e-9
 
 
@@ -48,7 +50,8 @@ class MPBoost(Strategy):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""
-        q = self._n_features(pool.n_features, pool.n_examples, budget)
+        size = pool.n_examples, pool.n_features, budget
+        q = patch_n_features(self.n_features, _SHARE, *size)
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
@@ -62,7 +65,8 @@ class MPBoost(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Draw a patch, search it."""
-        q = self._n_features(step.n_features, step.n_examples, step.budget)
+        size = step.n_examples, step.n_features, step.budget
+        q = patch_n_features(self.n_features, _SHARE, *size)
         p = self.probabilities_ if step.whole else self.node_probabilities_
         p = p / p.sum()
         self.patch_ = step.rng.choice(p.size, size=q, replace=False, p=p, shuffle=False)
@@ -76,10 +80,3 @@ class MPBoost(Strategy):
         p[self.patch_] *= 1.0 - mu
         p[outcome.feature] += mu * mass
         np.maximum(p, _LEAST_PROBABILITY / p.size, out=p)
-
-    def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:
-        """Q."""
-        if self.n_features is not None:
-            return min(self.n_features, n_features, budget)
-        q = max(10, 4 * budget // n_examples)
-        return search_that_spends(q, n_examples, n_features, budget)[0]

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.errors import SettingError
 from boostsample.step import Step
+from boostsample.strategies.full import check_whole_search
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
 #: Share of the last edge that the lightest examples may have.
@@ -38,12 +38,7 @@ class QuickBoost(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Raise SettingError if the budget does not pay for a whole search."""
-        cost = pool.n_features * pool.n_examples
-        if budget < cost:
-            raise SettingError(
-                f"strategy 'quickboost' needs a budget of at least F * N = {pool.n_features:,} * "
-                f"{pool.n_examples:,} = {cost:,} looks, got {budget:,}; omit it or raise it"
-            )
+        check_whole_search("quickboost", pool, budget)
         self.edge_, self.wait_, self.pause_ = 0.0, 0, 0
 
     def choose(self, step: Step) -> Stump:

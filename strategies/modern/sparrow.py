@@ -21,9 +21,11 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import search_that_spends
+from boostsample.strategies.uniform_naive import patch_n_features
 from boostsample.strategy import Pool, Strategy, Stump
 
+#: T of a first search of all examples is about N / 5.
+_SHARE = 5
 #: Examples of the smallest batch.
 _LEAST_EXAMPLES = 32
 #: With fewer batches before it, the last batch takes all that is left.
@@ -61,7 +63,8 @@ class Sparrow(Strategy):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""
-        q = self._n_features(pool.n_features, pool.n_examples, budget)
+        size = pool.n_examples, pool.n_features, budget
+        q = patch_n_features(self.n_features, _SHARE, *size)
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
@@ -73,9 +76,8 @@ class Sparrow(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Search growing batches until the rule stops them."""
-        features = step.sample_features(
-            self._n_features(step.n_features, step.n_examples, step.budget)
-        )
+        size = step.n_examples, step.n_features, step.budget
+        features = step.sample_features(patch_n_features(self.n_features, _SHARE, *size))
         most = max(1, step.budget // (2 * features.size))  # all batches together pay for twice that
         halvings = max(0, (most // _LEAST_EXAMPLES).bit_length() - 1)
         sizes = [most >> k for k in range(halvings, -1, -1)]
@@ -90,13 +92,6 @@ class Sparrow(Strategy):
         if step.whole:
             self.target_ *= 0.5
         return best
-
-    def _n_features(self, n_features: int, n_examples: int, budget: int) -> int:
-        """Q."""
-        if self.n_features is not None:
-            return min(self.n_features, n_features, budget)
-        q = max(10, 5 * budget // n_examples)
-        return search_that_spends(q, n_examples, n_features, budget)[0]
 
 
 def sparrow_accepts(edge: float, n_examples: int, target: float, delta: float) -> bool:
