@@ -18,10 +18,7 @@ if hasattr(signal, "SIGHUP"):
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector all that was imported and collected.
-
-    Checks that a strategy keeps no step walk all objects, and took 2 s each.
-    """
+    """Spares the garbage collector all that was imported and collected."""
     gc.collect()
     gc.freeze()
 

@@ -228,6 +228,7 @@ def check_strategy_instance_untouched(make: Make, learner: str | Learner | None 
 def check_strategy_keeps_nothing(make: Make, learner: str | Learner | None = None) -> None:
     """Keeps no step and no sample beyond `choose`."""
     was_frozen = gc.get_freeze_count()
+    gc.collect()  # frozen garbage would stay
     gc.freeze()  # so that only objects of this run are collected and listed: heaps may be large
     try:
         run = run_strategy(make, noisy_strategy_problem(learner=learner))
