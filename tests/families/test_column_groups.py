@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,6 @@ from scipy import sparse
 
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, column_groups
-from tests.paths import ROOT
 
 
 def columns_of(families: list[Columns]) -> dict[str, tuple[int, ...]]:
@@ -114,14 +111,3 @@ def test_prefixes() -> None:
 def test_bad_groups(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         column_groups(**settings)
-
-
-def test_pandas_is_not_imported() -> None:
-    code = (
-        "import sys, numpy as np\n"
-        "from boostsample.families import column_groups\n"
-        "column_groups({'a': '0-1'}, np.eye(3))[0].compute(np.eye(3), [0])\n"
-        "assert not {'pandas', 'scipy'} & set(sys.modules)"
-    )
-    root = ROOT
-    subprocess.run([sys.executable, "-c", code], cwd=root, check=True)

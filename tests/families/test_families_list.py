@@ -150,7 +150,9 @@ def test_the_bare_name_is_refused() -> None:
 
 def test_importing_families_is_light() -> None:
     code = (
-        "import sys, boostsample.families\n"
+        "import sys, numpy as np, boostsample.families\n"
+        "table = np.eye(3)\n"
+        "boostsample.families.column_groups({'a': '0-1'}, table)[0].compute(table, [0])\n"
         "print([m for m in ('numba', 'sklearn', 'scipy', 'pywt', 'pandas') if m in sys.modules])"
     )
     root = FOLDER.resolve().parent

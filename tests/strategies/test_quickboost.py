@@ -1,15 +1,7 @@
-"""QuickBoost makes the choices of `full`, drops features by its bound, and reads less.
-
-    python -m tests.strategies.test_quickboost DATA_DIR
-
-prints its looks in 200 rounds on three data sets.
-"""
+"""QuickBoost makes the choices of `full`, drops features by its bound, and reads less."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -128,20 +120,3 @@ def test_its_budget() -> None:
     bank, Y = bank_of(table(60, 5)), noisy_labels(60)
     booster = Booster(bank, None, Y, QuickBoost(), n_rounds=40, budget=300, rng=0)
     assert {booster.next_round().rows[0]["looks_search"] for _ in range(40)} == {300}
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Print looks in units of F * N."""
-    for name in (*NAMES, "digits, even or odd"):
-        base = name.partition(",")[0]
-        X, Y = training_set(base, None if base == "digits" else Path(arguments[0]))
-        if name not in NAMES:
-            Y = np.where(Y[:, ::2].max(axis=1) > 0, 1, -1).astype(np.int8)[:, None]
-        for init in INITS:
-            looks = np.array(looks_of_equal_rounds(X, Y, init)) / (X.shape[0] * X.shape[1])
-            parts = " ".join(f"{part.mean():.3f}" for part in np.split(looks, 4))
-            sys.stdout.write(f"{name} {init}: {looks.mean():.3f}, by 50 rounds {parts}\n")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
