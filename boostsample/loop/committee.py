@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boostsample.hashing import sha256_of_json
 from boostsample.learner import Learner
-from boostsample.loop.booster import Booster
 from boostsample.records import Round, Term
 from boostsample.rows.weights import StepSize
 from boostsample.strategy import Strategy
+
+if TYPE_CHECKING:
+    from boostsample.loop.booster import Booster
 
 EXAMPLES_OF_MEMBERS = "training examples of the members"
 """The fact that has their numbers."""

@@ -22,7 +22,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,13 @@ from boostsample.files.archive import (
 from boostsample.files.atomic import readable_file
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.hashing import sha256_of_bytes
-from boostsample.loop.booster import Booster
 from boostsample.loop.committee import EXAMPLES_OF_MEMBERS, Committee
 from boostsample.records import Round, Term
 from boostsample.records.term_arrays import columns_of_terms, places_of_arrays, term_arrays
 from boostsample.rows.weights import StepSize
+
+if TYPE_CHECKING:
+    from boostsample.loop.booster import Booster  # tables are read without it
 
 FORMAT = 2
 """Version of the format of checkpoints and cells."""
