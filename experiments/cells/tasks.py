@@ -161,7 +161,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
     for variant in prepared.variants:
         points = points_to_score(plan.marks, len(variant.trained), plan.score_every)
         for repetition in range(plan.repeats):
-            groups.append(tuple(task(one, repetition, points) for one in variant.trained))
+            groups.append(tuple(task(trained, repetition, points) for trained in variant.trained))
     return groups
 
 

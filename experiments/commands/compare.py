@@ -162,8 +162,8 @@ def compare(
             )
         folder = stack.enter_context(_folder(results, grid))
         prepared = grid.prepare(data_dir)
-        for one in prepared:
-            for note in one.notes:
+        for data in prepared:
+            for note in data.notes:
                 display.say(note)
         about = {
             "command": ["boostsample", *context.obj],
@@ -171,8 +171,8 @@ def compare(
             "entries": grid_entries(grid, prepared),
         }
         store = folder.begin(prepared, about)
-        n_kept = sum(len(one.variants) * one.plan.repeats for one in prepared)
-        n_runs = sum(len(v.trained) * one.plan.repeats for one in prepared for v in one.variants)
+        n_kept = sum(len(data.variants) * data.plan.repeats for data in prepared)
+        n_runs = sum(len(v.trained) * data.plan.repeats for data in prepared for v in data.variants)
         if n_runs > n_kept:
             display.say(f"tuning: {n_runs:,} runs of {grid.plan.n_rounds:,} rounds")
         try:
@@ -181,9 +181,9 @@ def compare(
 
             comparison = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
-            if kept := folder.cells_of_grid():
+            if n_cells := folder.cells_of_grid():
                 display.say(
-                    f"{kept:,} of {n_runs:,} runs are saved; the same command with "
+                    f"{n_cells:,} of {n_runs:,} runs are saved; the same command with "
                     f"--results {folder.path} trains the others"
                 )
             raise
@@ -197,8 +197,8 @@ def compare(
         try:
             folder.write(comparison)
         finally:  # tables are printed even if the folder cannot be written
-            for one in prepared:
-                _print_comparison(comparison.part(one.data.name), one)
+            for data in prepared:
+                _print_comparison(comparison.part(data.data.name), data)
         print_line(f"results: {folder.path}")
         if picture is not None:
             plots.save_picture(plots.comparison_figure(comparison), picture)
@@ -232,7 +232,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         "score_every",
     )
     names = (*plain, *parsers)
-    given = {
+    chosen = {
         {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(
             context.params[name]
         )
@@ -240,7 +240,7 @@ def _grid(context: click.Context, jobs: int | None) -> Grid:
         if options.given_options(context, name)
     }
     file = context.params["grid"]
-    grid = combined_grid(None if file is None else read_grid_file(file), given)
+    grid = combined_grid(None if file is None else read_grid_file(file), chosen)
     return replace(grid, plan=replace(grid.plan, n_jobs=jobs))
 
 

@@ -66,7 +66,7 @@ def describe(kind: str, name: str) -> Description:
     """
     known = registered_names(kind)
     is_opponent = kind == "family" and name not in known and name.endswith("-opponent")
-    found = registered_class(kind, "opponent" if is_opponent else name)
+    described = registered_class(kind, "opponent" if is_opponent else name)
     tried: Mapping[str, Sequence[Any]] = {}
     if kind == "strategy":
         try:
@@ -78,8 +78,8 @@ def describe(kind: str, name: str) -> Description:
                 f"tuning_grid() of the strategy {name!r} fails ({type(error).__name__}: "
                 f"{one_line(error)}); correct it"
             ) from error
-    usual = _usual_settings(found) if kind == "family" else {}
-    return _description(name, found, usual, tried)
+    usual = _usual_settings(described) if kind == "family" else {}
+    return _description(name, described, usual, tried)
 
 
 def _usual_settings(kind: type[Family]) -> dict[str, str]:
@@ -112,7 +112,7 @@ def _description(
         about = entry.type.partition(", default")[0], entry.text
         settings.append(Setting(key, default, *about, tuple(tried.get(key, ()))))
     docstrings = inspect.getdoc(sys.modules[kind.__module__]), inspect.getdoc(kind)
-    text = "\n\n".join(docstring_sections(one)[""] for one in docstrings if one)
+    text = "\n\n".join(docstring_sections(docstring)[""] for docstring in docstrings if docstring)
     papers = [f"[{tag}] {paper}" for tag, paper in PAPERS.items() if f"[{tag}]" in text]
     place = f"{kind.__module__}.{kind.__qualname__}"
     return Description(name, place, text, tuple(settings), tuple(papers))

@@ -41,9 +41,9 @@ from boostsample.files.json_text import read_json, read_toml
 from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {
-    {"marks": "rounds", "weights": "weight_init"}.get(one.name, one.name): one.name
-    for one in fields(Plan)
-    if one.name != "n_jobs"
+    {"marks": "rounds", "weights": "weight_init"}.get(setting.name, setting.name): setting.name
+    for setting in fields(Plan)
+    if setting.name != "n_jobs"
 }
 """Fields of `Plan` by the names of the entries that fill them."""
 
@@ -92,21 +92,21 @@ class Grid:
         SettingError or DataError, listing the errors of all data sets, if the plan does not fit.
         """
         faults = Faults()
-        found: list[Prepared] = []
+        prepared: list[Prepared] = []
         for entry in self.data:
             with faults.at(entry.name if len(self.data) > 1 else ""):
                 data = load_dataset(
                     entry.name, data_dir=data_dir, seed=self.plan.seed, **entry.options
                 )
-                if any(one.data.name == data.name for one in found):
+                if any(other.data.name == data.name for other in prepared):
                     raise SettingError(
                         f"data sets need different names, got {data.name!r} twice; give each once, "
                         "and files different names as in x.csv:name=other"
                     )
                 families = self.plan.families if entry.families is None else entry.families
-                found.append(prepare(data, replace(self.plan, families=families)))
+                prepared.append(prepare(data, replace(self.plan, families=families)))
         faults.raise_all("the grid" if len(self.data) > 1 else "")
-        return found
+        return prepared
 
 
 def shipped_grids() -> dict[str, Path]:
@@ -148,17 +148,17 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     return GridFile(path, entries)
 
 
-def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
+def combined_grid(file: GridFile | None, options: Mapping[str, Any]) -> Grid:
     """Combine a grid file with parsed options, `given` by the names of a file's entries.
 
     SettingError if an option contradicts the file.
     """
     entries = {} if file is None else dict(file.entries)
     faults = Faults()
-    for name, value in given.items():
+    for name, value in options.items():
         with faults.at(f"--{name.replace('_', '-')}"):
-            kept = entries.setdefault(name, value)
-            if kept != value and not (name == "budget" and _same_budget(kept, value)):
+            entry = entries.setdefault(name, value)
+            if entry != value and not (name == "budget" and _same_budget(entry, value)):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
@@ -166,7 +166,7 @@ def combined_grid(file: GridFile | None, given: Mapping[str, Any]) -> Grid:
     if file is not None:
         faults.raise_all(str(file.path))
     plan = Plan(**{GRID_ENTRIES[name]: entries[name] for name in GRID_ENTRIES.keys() & entries})
-    if plan.draws is not None and not (plan.tune or any(one.grid for one in plan.variants)):
+    if plan.draws is not None and not (plan.tune or any(variant.grid for variant in plan.variants)):
         raise SettingError(
             f"draws are settings to tune with, got {plan.draws} and no tuning; add --tune, or "
             "leave them out"
@@ -181,15 +181,17 @@ def grid_entries(grid: Grid, prepared: Sequence[Prepared]) -> dict[str, Any]:
     A path to the user's own data stays as it was given.
     """
     plan = grid.plan
-    families = [_families_entry(one) for one in prepared]
+    families = [_families_entry(data_plan) for data_plan in prepared]
     undrawn = {variant.label: variant for variant in plan.undrawn}
-    strategies = [[_variant_entry(undrawn[v.label]) for v in one.variants] for one in prepared]
+    strategies = [
+        [_variant_entry(undrawn[v.label]) for v in data_plan.variants] for data_plan in prepared
+    ]
     shared = all(names == families[0] for names in families)
     data: list[Any] = []
-    for source, one, names in zip(grid.data, prepared, families, strict=True):
+    for source, data_plan, names in zip(grid.data, prepared, families, strict=True):
         is_named = source.name.partition("(")[0] in dataset_names()
         options = {} if is_named else dict(source.options)
-        name = one.data.name if is_named else source.name
+        name = data_plan.data.name if is_named else source.name
         entry = {"path" if options else "name": name, **options}
         if not shared:
             entry["families"] = names
@@ -227,7 +229,9 @@ def _variant_entry(variant: Variant) -> str | dict[str, Any]:
     if not variant.grid and dict(Variant.parse(variant.label).settings) == settings:
         return variant.label
     for key in variant.grid[0].settings if variant.grid else ():
-        values = list({repr(one.settings[key]): one.settings[key] for one in variant.grid}.values())
+        values = list(
+            {repr(tried.settings[key]): tried.settings[key] for tried in variant.grid}.values()
+        )
         if len(values) > 1:  # others are fixed, or come from the strategy's own tuning grid
             settings[key] = values
     # Grid files have no null: settings read the text "none" as None.
@@ -236,13 +240,13 @@ def _variant_entry(variant: Variant) -> str | dict[str, Any]:
 
 def _without_null(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_null(one) for one in value]
+        return [_without_null(entry) for entry in value]
     return "none" if value is None else value
 
 
-def _same_budget(*given: str | int) -> bool:
+def _same_budget(*budgets: str | int) -> bool:
     """Whether budgets are the same, as are 1000 and "1000"."""
-    first, second = map(parse_budget, given)
+    first, second = map(parse_budget, budgets)
     return first == second
 
 
@@ -275,12 +279,12 @@ def _items(name: str, value: Any, faults: Faults) -> tuple[Any, ...]:
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         raise _wrong(name, "an array with at least one entry", value)
-    found: list[Any] = []
+    parsed: list[Any] = []
     for number, item in enumerate(items, start=1):
         place = f"{name}[{number}]"
         with faults.at(place):
-            found.append(_ITEMS[name.rpartition(".")[2]](item, found, place, faults))
-    return tuple(found)
+            parsed.append(_ITEMS[name.rpartition(".")[2]](item, parsed, place, faults))
+    return tuple(parsed)
 
 
 def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
@@ -297,7 +301,7 @@ def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> V
 
 def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
     variant = _variant(place.rpartition("[")[0], item)
-    if any(one.label == variant.label for one in before):
+    if any(other.label == variant.label for other in before):
         raise SettingError(f"each family must be given once, got {variant.label!r} twice")
     return variant
 
@@ -312,16 +316,16 @@ def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> 
             'label = "target" }',
             item,
         )
-    given = {key: value for key, value in table.items() if key not in (source, "families")}
-    for key, value in given.items():
+    entries = {key: value for key, value in table.items() if key not in (source, "families")}
+    for key, value in entries.items():
         if key not in FILE_OPTIONS:
             raise unknown("entry of a data set", key, ("path", "families", *FILE_OPTIONS))
-        given[key] = check_file_option(key, value)
+        entries[key] = check_file_option(key, value)
     name, _, written = GridFileData.parse(table[source])
-    for key in given.keys() & written.keys():
+    for key in entries.keys() & written.keys():
         raise SettingError(f"{key} must be given once, got it twice in {item!r}")
-    options = {**written, **given}
-    if any((one.name, one.options) == (name, options) for one in before):
+    options = {**written, **entries}
+    if any((other.name, other.options) == (name, options) for other in before):
         raise SettingError(f"each data set must be given once, got {table[source]!r} twice")
     families = table.get("families")
     if families is not None:
@@ -348,7 +352,7 @@ def _setting(key: str, value: Any) -> Any:
     if isinstance(value, list):
         if len(value) < 2:
             raise _wrong(key, "one value, or an array of two or more alternatives", value)
-        return Alternatives(tuple(_setting(key, one) for one in value))
+        return Alternatives(tuple(_setting(key, alternative) for alternative in value))
     if isinstance(value, str):
         return read_setting(value)
     if isinstance(value, bool | int | float):

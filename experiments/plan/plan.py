@@ -18,8 +18,7 @@ from boostsample.checks import (
     parse_budget,
 )
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.plan.random_search import drawn_variant
-from boostsample.experiments.plan.variants import Variant, check_variants
+from boostsample.experiments.plan.variants import Variant, check_variants, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads.threads import n_threads
@@ -63,7 +62,7 @@ class Plan:
         Whether to tune the strategies that have a `Strategy.tuning_grid` or alternatives.
     draws : int or None
         Number of random settings to tune with instead of the whole tuning grid, two or more, see
-        `boostsample.experiments.plan.random_search`.
+        `boostsample.experiments.plan.variants`.
     score_every : float or None
         Percent of growth of the number of stumps at which the test rows are scored, beside about
         forty numbers on a log scale; smoothed errors need about 1.
@@ -120,7 +119,7 @@ class Plan:
         """The strategies to compare, with the settings that tuning tries."""
         if self.draws is None:
             return self.undrawn
-        return tuple(drawn_variant(one, self.draws, self.seed) for one in self.undrawn)
+        return tuple(drawn_variant(variant, self.draws, self.seed) for variant in self.undrawn)
 
     @property
     def undrawn(self) -> tuple[Variant, ...]:
@@ -131,9 +130,9 @@ class Plan:
     @property
     def step_settings(self) -> dict[str, Any]:
         """Those of `learning_rate` and `smoothing` that are not of full steps."""
-        given = StepSize(self.learning_rate, self.smoothing)
+        steps = StepSize(self.learning_rate, self.smoothing)
         names = "learning_rate", "smoothing"
-        pairs = {name: (getattr(given, name), getattr(FULL_STEP, name)) for name in names}
+        pairs = {name: (getattr(steps, name), getattr(FULL_STEP, name)) for name in names}
         return {name: value for name, (value, full) in pairs.items() if value != full}
 
     @property

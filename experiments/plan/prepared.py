@@ -61,16 +61,20 @@ class Prepared:
     def budget(self, variant: Variant, repetition: int) -> int:
         """Return the looks that a strategy may spend on one search of a repetition."""
         pool = self.pool(repetition)
-        given = self.plan.looks(pool.n_examples)
-        return variant.strategy().default_budget(pool) if given is None else given
+        looks = self.plan.looks(pool.n_examples)
+        return variant.strategy().default_budget(pool) if looks is None else looks
 
     @property
     def learner_in_use(self) -> str:
         """The learner with all its settings, given or by default, and steps that are not full."""
-        name, given = parse_name(self.plan.learner)
+        name, settings = parse_name(self.plan.learner)
         parameters = inspect.signature(registered_class("learner", name)).parameters.values()
-        usual = {one.name: one.default for one in parameters if one.default is not one.empty}
-        return Variant(name, {**usual, **given, **self.plan.step_settings}).label
+        usual = {
+            parameter.name: parameter.default
+            for parameter in parameters
+            if parameter.default is not parameter.empty
+        }
+        return Variant(name, {**usual, **settings, **self.plan.step_settings}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
         """Return the settings of a strategy in repetition 0, see `settings_in_use`."""
@@ -88,7 +92,7 @@ def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
 
 def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) -> dict[str, Any]:
     """Return the settings with the values that a run uses, without those that tuning chooses."""
-    tuned = {key for one in variant.grid for key in one.settings} - set(variant.settings)
+    tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
     used = variant.strategy().settings_in_use(pool, budget, n_rounds)
     return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
 
@@ -103,7 +107,7 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     if plan.families is None:
         families = default_families(shape, **seeded)
     else:
-        wanted = [(one.name, one.settings) for one in plan.families]
+        wanted = [(family.name, family.settings) for family in plan.families]
         families = families_by_name(wanted, shape, **seeded, data=data.name)
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
@@ -111,27 +115,27 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
         _check_memory(everything)
     at = min(range(plan.repeats), key=lambda repetition: len(splits[repetition][0]))
     pool = everything.pool(at)
-    kept, notes, faults = [], [], Faults()
+    variants, notes, faults = [], [], Faults()
     for variant in everything.variants:
         reason = _left_out(variant, everything)
         if reason:
             notes.append(reason)
             continue
-        kept.append(variant)
-        for one in variant.trained:
+        variants.append(variant)
+        for trained in variant.trained:
             with faults.at(""):
-                stream = np.random.default_rng(one.stream(data.seeded_by, plan.seed, at))
-                one.check_start(pool, everything.budget(one, at), plan.n_rounds, stream)
-                everything.settings_in_use(one)
+                stream = np.random.default_rng(trained.stream(data.seeded_by, plan.seed, at))
+                trained.check_start(pool, everything.budget(trained, at), plan.n_rounds, stream)
+                everything.settings_in_use(trained)
     faults.raise_all()
-    if not kept:
+    if not variants:
         raise SettingError(f"{data.name}: no strategy is left to compare: {notes[0]}")
-    if plan.tune and not any(variant.grid for variant in kept):
+    if plan.tune and not any(variant.grid for variant in variants):
         notes.append(
             "nothing was tuned: none of these strategies has a tuning grid; give one "
-            f"alternatives, as in {kept[0].name}:SETTING=VALUE|VALUE"
+            f"alternatives, as in {variants[0].name}:SETTING=VALUE|VALUE"
         )
-    return replace(everything, variants=tuple(kept), notes=tuple(notes))
+    return replace(everything, variants=tuple(variants), notes=tuple(notes))
 
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:

@@ -1,11 +1,20 @@
-"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids."""
+"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids.
+
+Random search draws settings to tune with from the ranges of a tuning grid (Bergstra 2012).
+A number is drawn log-uniformly between the smallest and the largest value of its setting, or
+uniformly if one of them is not positive; whole numbers are rounded, others to three digits. Other
+settings take one of their values. All repetitions try the same draws.
+
+- Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012.
+"""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +31,7 @@ TUNED_VARIANT = "*"
 """Suffix of the name of a tuned strategy, as in Table 2 of [DF11]."""
 CHARGED_VARIANT = " charged"
 """Suffix of the label of a tuned strategy whose looks include those of tuning."""
+_TRIES = 100  # candidates for each draw, until it differs from those before
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class Variant:
         for key, value in self.settings.items():
             axes[key] = value.values if isinstance(value, Alternatives) else (value,)
         axes = {
-            key: [one.item() if isinstance(one, np.generic) else one for one in values]
+            key: [value.item() if isinstance(value, np.generic) else value for value in values]
             for key, values in axes.items()
         }
         grid = tuple(
@@ -123,6 +133,56 @@ class Variant:
         """
         key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
         return hashed_seed(key.encode())
+
+
+def drawn_variant(variant: Variant, n: int, seed: int) -> Variant:
+    """A tuned strategy with `n` draws as its tuning grid; fewer if there are fewer combinations.
+
+    The draws follow from name, settings and seed; more draws begin with the same ones. A strategy
+    that is not tuned stays as it is.
+
+    >>> grid = Variant.parse("ucb:exploration=0.1|10:reward_scale=30").tuned()
+    >>> [one.settings_text for one in drawn_variant(grid, 3, 0).grid]
+    ['exploration=...:reward_scale=30', ...]
+    """
+    if not variant.grid:
+        return variant
+    axes = {
+        key: [tried.settings[key] for tried in variant.grid] for key in variant.grid[0].settings
+    }
+    values = {key: _values(axis, [variant.name, key, seed]) for key, axis in axes.items()}
+    drawn: dict[str, Variant] = {}
+    for _ in range(_TRIES * n):
+        draw = Variant(variant.name, {key: next(stream) for key, stream in values.items()})
+        drawn.setdefault(draw.settings_text, draw)
+        if len(drawn) == n:
+            break
+    return replace(variant, grid=tuple(drawn.values()))
+
+
+def _values(tried: Sequence[Any], key: Sequence[Any]) -> Iterator[Any]:
+    """Random values of a setting, endless; the stream is seeded by `key`."""
+    rng = np.random.default_rng(hashed_seed(json.dumps(["draws", *key]).encode()))
+    values = sorted({repr(value): value for value in tried}.values(), key=_order)
+    numbers = all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    )
+    whole = numbers and all(isinstance(value, int) for value in values)
+    low, high = values[0], values[-1]
+    while True:
+        u = float(rng.random())
+        if len(values) == 1 or not numbers:
+            yield values[int(u * len(values))]
+            continue
+        value = low * (high / low) ** u if low > 0 else low + (high - low) * u
+        yield round(value) if whole else min(max(float(f"{value:.3g}"), low), high)
+
+
+def _order(value: Any) -> tuple[bool, float, str]:
+    """Numbers by size, then others by their text."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    size = float(value) if is_number else math.inf
+    return not is_number, size, str(plain_setting(value))
 
 
 def is_tuned_variant(name: str) -> bool:
@@ -161,5 +221,5 @@ def check_variants(variants: Sequence[Variant]) -> None:
                 f"each of the strategies must be given once, got {variant.label!r} twice; "
                 "alternatives of one setting make one variant to tune"
             )
-        for one in variant.trained:
-            one.strategy()
+        for trained in variant.trained:
+            trained.strategy()

@@ -28,12 +28,9 @@ from boostsample.experiments.results.labels import (
     learners_of,
 )
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.smoothed import (
-    scored_points,
-    smoothed_runs,
-)
-from boostsample.loop.smoothed import window
+from boostsample.loop.smoothed import smoothed_error, window
 
+_Rows = Sequence[Mapping[str, Any]]
 AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
@@ -61,7 +58,9 @@ class Curves:
     @property
     def learners(self) -> tuple[str, ...]:
         """The different learners of the runs."""
-        return learners_of(rows[0] for mine in self.runs.values() for rows in mine.values())
+        return learners_of(
+            rows[0] for repetitions in self.runs.values() for rows in repetitions.values()
+        )
 
     @property
     def counted(self) -> str:
@@ -80,8 +79,11 @@ class Curves:
             return self._at_stumps(metric, level)
         column = METRICS[metric].column
         return {
-            label: {one: _interpolated(rows, column, axis, level) for one, rows in mine.items()}
-            for label, mine in self.runs_with(metric).items()
+            label: {
+                repetition: _interpolated(rows, column, axis, level)
+                for repetition, rows in repetitions.items()
+            }
+            for label, repetitions in self.runs_with(metric).items()
         }
 
     def runs_with(self, metric: str) -> Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]]:
@@ -95,7 +97,7 @@ class Curves:
     def smoothed_points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows and a smoothed error is defined."""
         points = self.points
-        return tuple(one for one in points if window(points, one))
+        return tuple(stumps for stumps in points if window(points, stumps))
 
     def chosen(self, labels: Sequence[str]) -> Curves:
         """The curves of some strategies, in the order of their labels; SettingError for none."""
@@ -122,9 +124,9 @@ class Curves:
             )
         on_curves = ("auc", SMOOTHED, "features", "examples")
         if not self.complete and (axis != "stumps" or metric in on_curves):
-            what = metric if axis == "stumps" else f"{metric} at equal {axis}"
+            asked = metric if axis == "stumps" else f"{metric} at equal {axis}"
             raise DataError(
-                f"the results of {self.data} were written without curves, which {what} needs; run "
+                f"the results of {self.data} were written without curves, which {asked} needs; run "
                 "the command that made them again, into a new folder"
             )
         self.check_known(metric)
@@ -135,7 +137,7 @@ class Curves:
             if metric in MAIN_METRICS or metric not in RANKED_METRICS:
                 continue
             column = METRICS[metric].column
-            runs = (rows for mine in self.runs.values() for rows in mine.values())
+            runs = (rows for repetitions in self.runs.values() for rows in repetitions.values())
             if any(not math.isnan(row.get(column, math.nan)) for rows in runs for row in rows):
                 continue
             raise DataError(
@@ -158,18 +160,20 @@ class Curves:
         column = METRICS[metric].column
         return {
             label: {
-                one: next((row[column] for row in rows if row["stumps"] == level), math.nan)
-                for one, rows in mine.items()
+                repetition: next((row[column] for row in rows if row["stumps"] == level), math.nan)
+                for repetition, rows in repetitions.items()
             }
-            for label, mine in self.runs_with(metric).items()
+            for label, repetitions in self.runs_with(metric).items()
         }
 
     @property
     def points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows; charged ones count if they are alone."""
-        every = [rows for mine in self.runs.values() for rows in mine.values()]
-        found = [{row["stumps"] for row in rows} for rows in _uncharged(self.runs) or every]
-        return tuple(sorted(set.intersection(*found))) if found else ()
+        every = [rows for repetitions in self.runs.values() for rows in repetitions.values()]
+        stumps_of_runs = [
+            {row["stumps"] for row in rows} for rows in _uncharged(self.runs) or every
+        ]
+        return tuple(sorted(set.intersection(*stumps_of_runs))) if stumps_of_runs else ()
 
     def levels(self, axis: str, metric: str = "error") -> tuple[float, ...]:
         """Default levels of an axis for a metric, ascending.
@@ -198,9 +202,46 @@ class Curves:
                 else:
                     ended.append(row[axis])
         least = set(spent.values()) or set(ended)
-        found = sorted({_rounded_down(one) for one in least if one > 0})
+        levels = sorted({_rounded_down(level) for level in least if level > 0})
         ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
-        return tuple(level for level in found if any(a <= level <= b for a, b in ends))
+        return tuple(level for level in levels if any(a <= level <= b for a, b in ends))
+
+
+def error_curve(rows: _Rows, points: Sequence[int] = ()) -> dict[int, float]:
+    """The test errors of a run by number of stumps, ascending, from its curve rows.
+
+    A run that ended early also has its last error at those of the `points` that follow its end.
+    """
+    known = {int(row["stumps"]): float(row["test_error"]) for row in rows}
+    # It has rows at the later marks, which repeat what it has spent.
+    end = next(row["stumps"] for row in rows if row["looks"] == rows[-1]["looks"])
+    for point in points:
+        if end < point < rows[-1]["stumps"]:
+            known.setdefault(point, float(rows[-1]["test_error"]))
+    return dict(sorted(known.items()))
+
+
+def smoothed_runs(
+    runs: Mapping[str, Mapping[int, _Rows]], points: Sequence[int]
+) -> dict[str, dict[int, list[dict[str, Any]]]]:
+    """The curve rows of runs, by label and repetition, with the column of the smoothed error.
+
+    `points` are the `scored_points` of all runs on the data set.
+    """
+    column = METRICS[SMOOTHED].column
+    smoothed: dict[str, dict[int, list[dict[str, Any]]]] = {}
+    for label, repetitions in runs.items():
+        for repetition, rows in repetitions.items():
+            errors = error_curve(rows, () if is_charged(label) else points)
+            smoothed.setdefault(label, {})[repetition] = [
+                {**row, column: smoothed_error(errors, int(row["stumps"]))} for row in rows
+            ]
+    return smoothed
+
+
+def scored_points(runs: Iterable[_Rows]) -> tuple[int, ...]:
+    """All numbers of stumps in the rows of runs, ascending."""
+    return tuple(sorted({int(row["stumps"]) for rows in runs for row in rows}))
 
 
 def _rounded_down(value: float) -> float:
@@ -231,14 +272,14 @@ def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, lev
 
 def curves_of_results(results: Results) -> list[Curves]:
     """The curves of a results folder, one for each data set."""
-    found: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
+    by_data: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
     for row in results.table:
-        of_data = found.setdefault(row["data"], {})
+        of_data = by_data.setdefault(row["data"], {})
         of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
     marks = tuple(results.settings["rounds"])
     return [
         Curves(data, runs, marks, bool(results.curves), scored_points(_uncharged(runs)))
-        for data, runs in found.items()
+        for data, runs in by_data.items()
     ]
 
 
@@ -246,8 +287,8 @@ def _uncharged(
     runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]],
 ) -> list[Sequence[Mapping[str, Any]]]:
     """The rows of each run of all strategies but the charged ones."""
-    plain = (mine for label, mine in runs.items() if not is_charged(label))
-    return [rows for mine in plain for rows in mine.values()]
+    plain = (repetitions for label, repetitions in runs.items() if not is_charged(label))
+    return [rows for repetitions in plain for rows in repetitions.values()]
 
 
 def check_disjoint_curves(names: Iterable[str]) -> None:
@@ -269,8 +310,8 @@ def curves_of_data(results: Sequence[Results]) -> dict[str, Curves]:
     every = [curves for result in results for curves in curves_of_results(result)]
     if not every:
         raise DataError("the results must have rows, got none; run it again into a new folder")
-    check_disjoint_curves(one.data for one in every)
-    return {one.data: one for one in every}
+    check_disjoint_curves(curves.data for curves in every)
+    return {curves.data: curves for curves in every}
 
 
 def shared_curve(

@@ -35,50 +35,52 @@ def joined_results(results: Sequence[Results]) -> list[Results]:
     SettingError if a data set has the same learner twice, or other examples, splits, families or
     settings.
     """
-    if len(learners_of(row for one in results for row in one.rows)) < 2:
+    if len(learners_of(row for part in results for row in part.rows)) < 2:
         return list(results)
     parts: dict[str, list[Results]] = {}
-    for one in results:
-        for name in dict.fromkeys(str(row["data"]) for row in one.rows):
-            parts.setdefault(name, []).append(one.part(name))
-    return [_joined(name, own) for name, own in parts.items()]
+    for whole in results:
+        for name in dict.fromkeys(str(row["data"]) for row in whole.rows):
+            parts.setdefault(name, []).append(whole.part(name))
+    return [_joined(name, of_data) for name, of_data in parts.items()]
 
 
 def _joined(name: str, parts: Sequence[Results]) -> Results:
     """The results on one data set as one."""
-    learners = [learner for one in parts for learner in learners_of(one.rows)]
+    learners = [learner for part in parts for learner in learners_of(part.rows)]
     check_disjoint_curves([name] * max(map(learners.count, learners)))
     first = parts[0]
-    for key, what in _SAME.items():
-        entries = [{**one.settings, **one.settings_of(name)} for one in parts]
-        known = [one[key] for one in entries if key in one]
+    for key, title in _SAME.items():
+        entries = [{**part.settings, **part.settings_of(name)} for part in parts]
+        known = [entry_of_part[key] for entry_of_part in entries if key in entry_of_part]
         if any(value != known[0] for value in known):
             raise SettingError(
-                f"the results of '{name}' must have the same {what} to be compared by learner "
+                f"the results of '{name}' must have the same {title} to be compared by learner "
                 f"({', '.join(learners)}); run one of them again like the other"
             )
-    points = [set(curves.points) for one in parts for curves in curves_of_results(one)]
+    points = [set(curves.points) for part in parts for curves in curves_of_results(part)]
     shared = set.intersection(*points)
     if not shared:
         raise SettingError(f"the results of '{name}' have no number of rounds in common")
-    marks = sorted(shared & {mark for one in parts for mark in one.settings["rounds"]})
-    notes = [note for one in parts for note in _notes(one, name)]
+    marks = sorted(shared & {mark for part in parts for mark in part.settings["rounds"]})
+    notes = [note for part in parts for note in _notes(part, name)]
     entry = {**first.settings_of(name), "notes": list(dict.fromkeys(notes))}
     entry.pop("strategies", None)  # their labels lack the learner
-    whole = all(one.curves for one in parts)
+    whole = all(part.curves for part in parts)
     settings = {
         **first.settings,
         "rounds": marks or [max(shared)],
-        "repeats": max(int(one.settings.get("repeats", 0)) for one in parts),
+        "repeats": max(int(part.settings.get("repeats", 0)) for part in parts),
         "data_sets": [entry],
         "curves": whole,
     }
     return replace(
         first,
         settings=settings,
-        table=[_with_learner(row) for one in parts for row in (one.curves if whole else one.rows)],
+        table=[
+            _with_learner(row) for part in parts for row in (part.curves if whole else part.rows)
+        ],
         history=[],
-        missing=sum(one.missing for one in parts),
+        missing=sum(part.missing for part in parts),
     )
 
 
@@ -94,11 +96,11 @@ def _notes(part: Results, name: str) -> list[str]:
     """The notes of a data set; those on a strategy name the learner."""
     (learner,) = learners_of(part.rows)
     labels = {label_of(row) for row in part.rows}
-    found = []
+    notes = []
     for note in part.settings_of(name).get("notes", ()):
         label, colon, text = note.partition(": ")
-        found.append(f"{label} ({learner}){colon}{text}" if label in labels else note)
-    return found
+        notes.append(f"{label} ({learner}){colon}{text}" if label in labels else note)
+    return notes
 
 
 def joined_runs(folders: Sequence[Mapping[str, Sequence[Run]]]) -> dict[str, list[Run]]:
@@ -106,16 +108,16 @@ def joined_runs(folders: Sequence[Mapping[str, Sequence[Run]]]) -> dict[str, lis
 
     SettingError if two folders have the same data set and learner.
     """
-    every = [(name, list(runs)) for one in folders for name, runs in one.items()]
+    every = [(name, list(runs)) for runs_by_data in folders for name, runs in runs_by_data.items()]
     if len({run.learner for _, runs in every for run in runs}) < 2:
         check_disjoint_curves(name for name, _ in every)
         return dict(every)
-    found: dict[str, list[Run]] = {}
+    joined: dict[str, list[Run]] = {}
     for name, runs in every:
-        there = {run.learner for run in found.get(name, ())}
+        there = {run.learner for run in joined.get(name, ())}
         check_disjoint_curves([name] * (1 + len(there & {run.learner for run in runs})))
-        found.setdefault(name, []).extend(map(_run_with_learner, runs))
-    return found
+        joined.setdefault(name, []).extend(map(_run_with_learner, runs))
+    return joined
 
 
 def _run_with_learner(run: Run) -> Run:

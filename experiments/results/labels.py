@@ -35,7 +35,9 @@ def learner_label(settings: Mapping[str, Any]) -> str:
     'tree:n_leaves=8:learning_rate=0.1'
     """
     steps = [
-        f"{one}={settings[one]:g}" for one in ("learning_rate", "smoothing") if one in settings
+        f"{setting}={settings[setting]:g}"
+        for setting in ("learning_rate", "smoothing")
+        if setting in settings
     ]
     return ":".join([str(settings["learner"]), *steps])
 

@@ -42,7 +42,7 @@ def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
         "format": FORMAT,
         "complete": False,
         **_settings(prepared[0].plan),
-        "data_sets": [_data_record(one) for one in prepared],
+        "data_sets": [_data_record(data) for data in prepared],
     }
 
 
@@ -95,8 +95,8 @@ def _data_record(prepared: Prepared) -> dict[str, Any]:
 
 def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
     """A strategy with its parameters; the tuned ones are listed with the grid instead."""
-    tuned = {key for one in variant.grid for key in one.settings} - set(variant.settings)
-    grid = [one.settings_text for one in variant.grid]
+    tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
+    grid = [tried.settings_text for tried in variant.grid]
     return {
         "strategy": variant.row_name,
         "settings": variant.settings_text,
@@ -107,11 +107,11 @@ def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
         },
         "settings_in_use": prepared.settings_in_use(variant),
         "budget": [
-            min(prepared.budget(one, repetition) for one in variant.trained)
+            min(prepared.budget(trained, repetition) for trained in variant.trained)
             for repetition in range(prepared.plan.repeats)
         ],
         **({"grid": grid} if grid else {}),
-        "variants": [_variant_record(one) for one in (variant, *variant.grid)],
+        "variants": [_variant_record(entry) for entry in (variant, *variant.grid)],
     }
 
 
@@ -122,7 +122,7 @@ def _variant_record(variant: Variant) -> dict[str, Any]:
 
 def variant_of(strategy: Mapping[str, Any]) -> Variant:
     """The strategy of a record, with its tuning grid."""
-    plain, *grid = (Variant(one["name"], one["settings"]) for one in strategy["variants"])
+    plain, *grid = (Variant(entry["name"], entry["settings"]) for entry in strategy["variants"])
     return Variant(plain.name, plain.settings, tuple(grid))
 
 
@@ -149,9 +149,11 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
         strategies, notes = [], list(data["notes"])
         for strategy in data["strategies"]:
             variant = variant_of(strategy)
-            own = [run for run in runs if (run.data, run.variant) == (data["name"], variant)]
-            strategies.append({**strategy, **_runs_record(own)})
-            notes += filter(None, [_early_note(variant, own, record)])
+            runs_of_variant = [
+                run for run in runs if (run.data, run.variant) == (data["name"], variant)
+            ]
+            strategies.append({**strategy, **_runs_record(runs_of_variant)})
+            notes += filter(None, [_early_note(variant, runs_of_variant, record)])
         data_sets.append({**data, "strategies": strategies, "notes": notes})
     return {
         **record,
@@ -200,13 +202,13 @@ def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]
 def _made(runs: Sequence[Run]) -> dict[str, Any]:
     """When and where the kept cells were trained, possibly by earlier commands elsewhere."""
     about = [run.cell.about for run in runs]
-    started = sorted(str(one["started"]) for one in about)
+    started = sorted(str(cell["started"]) for cell in about)
     return {
         "first": started[0],
         "last": started[-1],
-        "seconds": sum(float(one["wall"]) for one in about),
-        "machines": _different([one["machine"] for one in about]),
-        "versions": _different([one["versions"] for one in about]),
+        "seconds": sum(float(cell["wall"]) for cell in about),
+        "machines": _different([cell["machine"] for cell in about]),
+        "versions": _different([cell["versions"] for cell in about]),
     }
 
 
@@ -228,7 +230,7 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
         for strategy in data["strategies"]
         for search in strategy.get("searches", ())
     }
-    now = {search for one in prepared for search in _searches(one, max(old["rounds"]))}
+    now = {search for data in prepared for search in _searches(data, max(old["rounds"]))}
     lost = before - now
     shrunk = bool(old.get("history")) and not new["history"]
     if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
@@ -360,7 +362,7 @@ def _fault(value: Any, example: Any, place: str) -> str:
     """What is wrong, with its place, or an empty text."""
     examples = example if isinstance(example, tuple) else (example,)
     if type(value) not in map(type, examples):
-        names = " or ".join("null" if one is None else type(one).__name__ for one in examples)
+        names = " or ".join("null" if kind is None else type(kind).__name__ for kind in examples)
         return f"{place or 'its content'} must be of type {names}, got {value!r:.60}"
     if type(value) is int and example == 1 and value < 1:
         return f"{place} must be at least 1, got {value}"

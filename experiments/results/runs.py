@@ -204,7 +204,7 @@ def kept_run(
     kept if a cell is missing. At most two cells are held at a time. The `tuning` of a run that was
     tuned has the totals over all runs.
     """
-    kept: Run | None = None
+    best: Run | None = None
     losses: list[float] = []
     missing, seconds = 0, 0.0
     looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
@@ -219,17 +219,17 @@ def kept_run(
             missing += 1
             continue
         run = Run(variant, search["repetition"], budget, trained, cell)
-        if kept is None or run.final_loss < kept.final_loss:
-            kept = run
+        if best is None or run.final_loss < best.final_loss:
+            best = run
         losses.append(run.final_loss)
         seconds += run.seconds
         looks = {purpose: looks[purpose] + run.looks[purpose] for purpose in LOOKS}
         for stumps, so_far in spent.items():
-            own = run.spent_at(stumps)
-            spent[stumps] = (so_far[0] + own[0], so_far[1] + own[1])
-    if missing or kept is None:
+            more = run.spent_at(stumps)
+            spent[stumps] = (so_far[0] + more[0], so_far[1] + more[1])
+    if missing or best is None:
         return None, missing
     if n_runs > 1:
         budget = sum(search["budgets"])
-        kept.tuning = TuningRuns(tuple(losses), budget, looks, seconds, spent)
-    return kept, 0
+        best.tuning = TuningRuns(tuple(losses), budget, looks, seconds, spent)
+    return best, 0

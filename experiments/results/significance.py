@@ -67,17 +67,19 @@ def told_apart(
     >>> found.best, sorted(found.tied), sorted(found.untested)
     ('a', ['b'], ['c'])
     """
-    there = {label: mine for label, mine in values.items() if mine}
+    there = {label: repetitions for label, repetitions in values.items() if repetitions}
     if len(there) < 2:
         return Verdict()
     sign = 1 if lower_is_better else -1
     best = min(there, key=lambda label: sign * statistics.fmean(there[label].values()))
     raw: dict[str, float] = {}
-    for label, mine in there.items():
-        both = sorted(mine.keys() & there[best].keys())
+    for label, repetitions in there.items():
+        both = sorted(repetitions.keys() & there[best].keys())
         if label != best and len(both) > 1:
             raw[label] = paired_test(
-                [mine[one] for one in both], [there[best][one] for one in both], overlap
+                [repetitions[repetition] for repetition in both],
+                [there[best][repetition] for repetition in both],
+                overlap,
             )
     corrected = dict(zip(raw, holm(list(raw.values())), strict=True))
     return Verdict(
@@ -103,7 +105,7 @@ def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> fl
     """
     from scipy.special import stdtr
 
-    a, b = (np.asarray(one, np.float64) for one in (first, second))
+    a, b = (np.asarray(values, np.float64) for values in (first, second))
     n = len(a)
     assert a.shape == b.shape == (n,), "values are paired"
     assert n > 1, "one pair has no variance"
@@ -166,8 +168,8 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
         )
     if (np.ptp(table, axis=1) == 0).all():
         return 0.0, 1.0
-    found = friedmanchisquare(*table.T)
-    return float(found.statistic), float(found.pvalue)
+    friedman_test = friedmanchisquare(*table.T)
+    return float(friedman_test.statistic), float(friedman_test.pvalue)
 
 
 def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> float:
@@ -250,14 +252,14 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
         }
         for name, curves in data.items()
     ]
-    every = list(dict.fromkeys(label for one in means for label in one))
-    shared = [label for label in every if all(label in one for one in means)]
+    every = list(dict.fromkeys(label for of_data in means for label in of_data))
+    shared = [label for label in every if all(label in of_data for of_data in means)]
     if len(shared) < 2:
         raise SettingError(
             "ranks need two strategies or more that are in every data set, got "
             f"{', '.join(shared) or 'none'} of {', '.join(every)}; run the others, too"
         )
-    scores = np.array([[one[label] for label in shared] for one in means])
+    scores = np.array([[of_data[label] for label in shared] for of_data in means])
     mean = ranks(scores, lower_is_better=METRICS[metric].better < 0)
     order = np.argsort(mean, kind="stable")
     return Ranking(

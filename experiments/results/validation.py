@@ -18,9 +18,9 @@ import numpy as np
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
 from boostsample.experiments.plan.variants import TUNED_VARIANT
+from boostsample.experiments.results.curves import error_curve, scored_points
 from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.smoothed import error_curve, scored_points
 from boostsample.loop.smoothed import smoothed_error, window
 
 _NEAR_END = 0.95
@@ -103,13 +103,13 @@ def choose(validation: Results) -> list[Choice]:
 def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
     runs = _error_curves(validation, data)
     for strategy, learner in dict.fromkeys((key.strategy, key.learner) for key in runs):
-        mine = [key for key in runs if (key.strategy, key.learner) == (strategy, learner)]
+        keys = [key for key in runs if (key.strategy, key.learner) == (strategy, learner)]
         least, chosen = math.inf, None
-        for key in mine:
+        for key in keys:
             curves = runs[key]
             points = _defined(curves)
             for stumps in points:
-                errors = tuple(smoothed_error(one, stumps) for one in curves)
+                errors = tuple(smoothed_error(curve, stumps) for curve in curves)
                 mean = statistics.fmean(errors)
                 if mean < least:
                     least = mean
@@ -118,7 +118,7 @@ def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
                         strategy,
                         key.label,
                         learner,
-                        len(mine),
+                        len(keys),
                         stumps,
                         errors,
                         _n_scored(curves, stumps),
@@ -134,12 +134,12 @@ def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
 
 def _defined(curves: Sequence[Mapping[int, float]]) -> list[int]:
     """Numbers of stumps at which all curves have an error and a complete window, ascending."""
-    shared = set.intersection(*(set(one) for one in curves))
-    return sorted(at for at in shared if all(window(tuple(one), at) for one in curves))
+    shared = set.intersection(*(set(curve) for curve in curves))
+    return sorted(at for at in shared if all(window(tuple(curve), at) for curve in curves))
 
 
 def _n_scored(curves: Sequence[Mapping[int, float]], stumps: int) -> int:
-    return min(len(window(tuple(one), stumps)) for one in curves)
+    return min(len(window(tuple(curve), stumps)) for curve in curves)
 
 
 def score_choices(
@@ -165,20 +165,20 @@ def score_choices(
             )
         _check_same(choice, validation, test)
     curves = {choice.base: _error_curves(test, choice.base) for choice in choices}
-    lacking = [one for one in choices if _key(one) not in curves[one.base]]
+    lacking = [choice for choice in choices if _key(choice) not in curves[choice.base]]
     if lacking:
-        listed = ", ".join(f"{one.label} with {one.learner}" for one in lacking)
+        listed = ", ".join(f"{choice.label} with {choice.learner}" for choice in lacking)
         raise SettingError(
             f"the test results lack what validation chose: {listed}; train it on "
             f"{' and '.join(dict.fromkeys(one.base for one in lacking))} by boostsample compare "
             f"--strategies {','.join(one.label.replace(TUNED_VARIANT, '') for one in lacking)}"
         )
-    return [_tested(one, curves[one.base][_key(one)], test) for one in choices]
+    return [_tested(choice, curves[choice.base][_key(choice)], test) for choice in choices]
 
 
 def _tested(choice: Choice, curves: Sequence[Mapping[int, float]], test: Results) -> ChoiceScore:
     stumps = choice.stumps
-    if not all(window(tuple(one), stumps) for one in curves):
+    if not all(window(tuple(curve), stumps) for curve in curves):
         needed = -(-6 * stumps // 5)
         raise DataError(
             f"the test results of {choice.label} on {choice.base} must have {needed:,} rounds or "
@@ -187,7 +187,7 @@ def _tested(choice: Choice, curves: Sequence[Mapping[int, float]], test: Results
         )
     rows = list(_runs_of(test, choice.base)[_key(choice)].values())
     return ChoiceScore(
-        tuple(smoothed_error(one, stumps) for one in curves),
+        tuple(smoothed_error(curve, stumps) for curve in curves),
         _n_scored(curves, stumps),
         statistics.fmean(_spent(run, "looks", stumps) for run in rows),
         statistics.fmean(_spent(run, "seconds", stumps) for run in rows),
@@ -206,14 +206,14 @@ def _key(choice: Choice) -> _Key:
 
 
 def _data_names(results: Results) -> list[str]:
-    return [one["name"] for one in results.settings["data_sets"]]
+    return [data["name"] for data in results.settings["data_sets"]]
 
 
-def _check_complete(results: Results, what: str) -> None:
+def _check_complete(results: Results, role: str) -> None:
     if results.missing or not results.curves:
         fault = f"{results.missing:,} runs missing" if results.missing else "none"
         raise DataError(
-            f"the {what} results must have the curves of all runs, got {fault}; complete them by "
+            f"the {role} results must have the curves of all runs, got {fault}; complete them by "
             "the command that made them"
         )
 
@@ -223,28 +223,31 @@ def _check_same(choice: Choice, validation: Results, test: Results) -> None:
     pairs = [(name, validation.settings.get(name), test.settings.get(name)) for name in _SAME]
     ours, theirs = validation.settings_of(choice.data), test.settings_of(choice.base)
     pairs += [(name, ours.get(name), theirs.get(name)) for name in ("sha256", "families")]
-    for name, mine, other in pairs:
-        if mine != other:
-            shown = "" if name == "families" else f", got {mine} and {other}"
-            what = {"sha256": "rows (sha256)", "weights": "weight_init"}.get(name, name)
+    for name, value, other in pairs:
+        if value != other:
+            shown = "" if name == "families" else f", got {value} and {other}"
+            title = {"sha256": "rows (sha256)", "weights": "weight_init"}.get(name, name)
             raise SettingError(
-                f"the results of {choice.data} and of {choice.base} must have the same {what}"
+                f"the results of {choice.data} and of {choice.base} must have the same {title}"
                 f"{shown}; run one of them again like the other"
             )
 
 
 def _runs_of(results: Results, data: str) -> dict[_Key, dict[int, list[Mapping[str, Any]]]]:
     """The curve rows of a data set by variant and repetition, charged ones apart."""
-    found: dict[_Key, dict[int, list[Mapping[str, Any]]]] = {}
+    runs: dict[_Key, dict[int, list[Mapping[str, Any]]]] = {}
     for row in results.curves:
         if row["data"] == data and not is_charged(row["strategy"]):
             key = _Key(row["strategy"], label_of(row), row["learner"])
-            found.setdefault(key, {}).setdefault(row["repetition"], []).append(row)
-    return found
+            runs.setdefault(key, {}).setdefault(row["repetition"], []).append(row)
+    return runs
 
 
 def _error_curves(results: Results, data: str) -> _Runs:
     """The errors by number of stumps, one curve a repetition, by variant."""
     runs = _runs_of(results, data)
-    points = scored_points(rows for own in runs.values() for rows in own.values())
-    return {key: [error_curve(rows, points) for rows in own.values()] for key, own in runs.items()}
+    points = scored_points(rows for repetitions in runs.values() for rows in repetitions.values())
+    return {
+        key: [error_curve(rows, points) for rows in repetitions.values()]
+        for key, repetitions in runs.items()
+    }

@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.cells import claims as claims_module
+from boostsample.experiments.cells import store as claims_module
 from boostsample.experiments.cells.cell_file import Cell
-from boostsample.experiments.cells.claims import Claims
-from boostsample.experiments.cells.store import FolderStore, Store
+from boostsample.experiments.cells.store import Claims, FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan

@@ -1,20 +1,33 @@
-"""Curve rows: what history rows say, summed up; a charged curve that pays for all runs."""
+"""Rows of results: columns, curves that sum up the history, data frames, and notebooks."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.runs import RESULT_COLUMNS, TABLE_COLUMNS
+from boostsample.experiments.results.runs import (
+    RESULT_COLUMNS,
+    RESULT_SCHEMA,
+    TABLE_COLUMNS,
+    TABLE_SCHEMA,
+)
 from boostsample.experiments.run.compare import compare
+from boostsample.experiments.tables.tables import Table
+from boostsample.history import markdown_table
+from tests.experiments import small_runs
+from tests.paths import ROOT, needs_results
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
 MARKS = (2, 50, 100)
@@ -90,3 +103,95 @@ def test_a_run_that_ended_early_repeats_its_last_state() -> None:
     first, last = run.table_rows((1, 8))
     assert (first["stumps"], last["stumps"]) == (1, 8)
     assert {**first, "stumps": 8} == last
+
+
+@pytest.mark.parametrize(
+    ("rows", "schema", "columns"),
+    [("rows", RESULT_SCHEMA, RESULT_COLUMNS), ("curves", TABLE_SCHEMA, TABLE_COLUMNS)],
+)
+def test_rows_have_the_columns_and_types_of_the_schema(
+    rows: str, schema: tuple[tuple[str, type, str], ...], columns: tuple[str, ...]
+) -> None:
+    for row in getattr(small_runs.comparison(), rows):
+        assert tuple(row) == columns
+        assert [type(value) for value in row.values()] == [kind for _, kind, _ in schema]
+
+
+def test_the_documentation_has_a_line_for_each_column() -> None:
+    table = markdown_table(TABLE_SCHEMA)
+    assert table in (ROOT / "docs" / "columns.md").read_text("utf-8")
+    lines = table.splitlines()
+    assert len(lines) == 2 + len(TABLE_SCHEMA)
+    for line, (name, kind, meaning) in zip(lines[2:], TABLE_SCHEMA, strict=True):
+        assert line == f"| `{name}` | {kind.__name__} | {meaning} |"
+
+
+@needs_results
+def test_a_table_is_printed_without_the_runner() -> None:
+    """Among ours; joblib comes with scikit-learn, whose BaseEstimator strategies extend."""
+    code = (
+        "import sys\n"
+        "from boostsample.experiments.results import read_results\n"
+        "from boostsample.experiments.tables.formats import to_markdown, to_text\n"
+        "from boostsample.experiments.tables.score_tables import result_table, score_table\n"
+        "found = read_results('docs/results/df11-mnist')\n"
+        "print(to_text(score_table(found.rows)))\n"
+        "print([to_markdown(table) for table in result_table([found], 'loss')])\n"
+        "ours = [name for name in sys.modules if name.startswith('boostsample')]\n"
+        "bad = ('boostsample.experiments.run', 'boostsample.loop.booster')\n"
+        "assert not [name for name in ours if name.startswith(bad)], ours\n"
+        "assert not {'distributed', 'dask', 'matplotlib'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "laminating" in done.stdout
+
+
+ROWS = [
+    {"data": "chess", "strategy": "full", "settings": "", "stumps": 2, "log10_loss": -0.5},
+    {"data": "chess", "strategy": "full", "settings": "", "stumps": 4, "log10_loss": -0.75},
+]
+HISTORY = [{"data": "1", "round": "1", "edge": "0.25", "arm": "", "stopped": ""}]
+
+
+def results(history: Any = None) -> Results:
+    return Results({"rounds": [2, 4]}, ROWS, history or [])
+
+
+def test_results_become_a_data_frame() -> None:
+    frame = results().to_frame()
+    assert frame.to_dict("records") == ROWS
+    assert frame["stumps"].dtype.kind == "i"
+
+
+def test_texts_of_history_rows_become_numbers() -> None:
+    frame = results(HISTORY).to_frame("history")
+    assert frame["edge"].tolist() == [0.25]
+    assert frame["round"].dtype.kind == "i"
+    assert frame["arm"].isna().all()
+    assert frame["data"].tolist() == ["1"]  # a name
+
+
+def test_tables_that_are_not_there_are_refused() -> None:
+    with pytest.raises(DataError, match=r"must hold history .* --history"):
+        results().to_frame("history")
+    with pytest.raises(SettingError, match="unknown table 'row'"):
+        results().to_frame("row")
+
+
+def test_without_pandas_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SettingError, match=r"to_frame needs the package pandas.*pip install"):
+        results().to_frame()
+
+
+def test_tables_are_shown_in_notebooks() -> None:
+    plain = Table("a < b", ("strategy", "ms"), (("full", "1.5"),))
+    assert "<caption>a &lt; b</caption>" in plain._repr_html_()
+    assert "<td>1.5</td>" in plain._repr_html_()
+    flags = (("", "best"),)
+    scores = Table("loss", ("stumps", "full"), (("10", "-1"),), flags, ("two < three",))
+    shown = scores._repr_html_()
+    assert '<th scope="row">10</th><td class="best"><strong>-1</strong></td>' in shown
+    assert "<p>bold: best of its row; =: not told apart from the best</p>" in shown
+    assert "<p>note: two &lt; three</p>" in shown

@@ -13,8 +13,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.results.curves import curves_of_results
-from boostsample.experiments.results.smoothed import error_curve
+from boostsample.experiments.results.curves import curves_of_results, error_curve
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.loop.smoothed import smoothed_error
 from tests.experiments.fake_results import curve, results, without_curves
