@@ -53,9 +53,13 @@ def test_import_brings_nothing_heavy(statement: str) -> None:
     assert packages_of(statement) & HEAVY == set()
 
 
-def test_the_command_line_imports_no_scikit_learn() -> None:
-    packages = packages_of("import boostsample.experiments.commands.cli")
-    assert packages & {"matplotlib", "numba", "pandas", "sklearn"} == set()
+@pytest.mark.parametrize(
+    ("module", "also"),
+    [("commands.cli", {"numpy", "rich"}), ("data.datasets", {"pooch", "requests"})],
+)
+def test_commands_and_data_sets_import_little(module: str, also: set[str]) -> None:
+    packages = packages_of(f"import boostsample.experiments.{module}")
+    assert packages & {"matplotlib", "numba", "pandas", "pyarrow", "sklearn", *also} == set()
 
 
 @pytest.mark.parametrize("name", [name for name in boostsample.__all__ if name != "__version__"])

@@ -68,10 +68,12 @@ def _values(rng: np.random.Generator, n: int, d: int) -> NDArray[np.float64]:
 
 def _cast(rng: np.random.Generator, values: NDArray[np.float64], dtype: str) -> NDArray[Any]:
     if dtype == "O":
-        found = values.astype(object)
+        values_of_objects = values.astype(object)
         if rng.random() < 0.1:
-            found[rng.integers(found.shape[0]), 0] = rng.choice(np.array([None, "a", ""], object))
-        return found
+            values_of_objects[rng.integers(values_of_objects.shape[0]), 0] = rng.choice(
+                np.array([None, "a", ""], object)
+            )
+        return values_of_objects
     if np.dtype(dtype).kind in "iu":
         values = np.clip(np.nan_to_num(values), -100, 100)
     with np.errstate(all="ignore"):
@@ -81,38 +83,39 @@ def _cast(rng: np.random.Generator, values: NDArray[np.float64], dtype: str) -> 
 def _laid_out(rng: np.random.Generator, table: NDArray[Any]) -> Any:
     """The table in some memory layout, or as a list."""
     ways: list[Callable[[NDArray[Any]], Any]] = [
-        lambda one: one,
-        lambda one: one,
+        lambda table: table,
+        lambda table: table,
         np.asfortranarray,
-        lambda one: np.repeat(np.repeat(one, 2, axis=0), 2, axis=1)[::2, ::2],
-        lambda one: one[::-1, ::-1],
-        lambda one: np.lib.stride_tricks.as_strided(one, writeable=False),
-        lambda one: np.broadcast_to(one[:1], one.shape),
+        lambda table: np.repeat(np.repeat(table, 2, axis=0), 2, axis=1)[::2, ::2],
+        lambda table: table[::-1, ::-1],
+        lambda table: np.lib.stride_tricks.as_strided(table, writeable=False),
+        lambda table: np.broadcast_to(table[:1], table.shape),
     ]
     if table.size < 1000:
-        ways.append(lambda one: one.tolist())
+        ways.append(np.ndarray.tolist)
     return ways[rng.integers(len(ways))](table)
 
 
 def _sparse(rng: np.random.Generator, values: NDArray[np.float64]) -> Any:
     """A sparse matrix or array of some format, possibly with explicit zeros or repeated entries."""
-    kept = np.where(rng.random(values.shape) < 0.4, values, 0.0)
+    dense = np.where(rng.random(values.shape) < 0.4, values, 0.0)
     dtype = rng.choice(["f8", "f4", "i4", "?"])
     if np.dtype(dtype).kind in "ib":
-        kept = np.clip(np.nan_to_num(kept), -9, 9)
+        dense = np.clip(np.nan_to_num(dense), -9, 9)
     with np.errstate(all="ignore"):
-        kept = kept.astype(dtype)
+        dense = dense.astype(dtype)
     kind = sp.csr_array if rng.random() < 0.5 else sp.csr_matrix
-    found = kind(kept).asformat(_SPARSE[rng.integers(3 if values.size > 9999 else len(_SPARSE))])
-    if found.format == "csr" and rng.random() < 0.5:
-        if found.nnz:
-            found.data[0] = 0
-        found.indices, found.indptr = found.indices.astype("i8"), found.indptr.astype("i8")
-    if found.format == "coo" and found.nnz and rng.random() < 0.5:
-        found = sp.coo_array(
-            (np.tile(found.data, 2), (np.tile(found.row, 2), np.tile(found.col, 2))), found.shape
+    matrix = kind(dense).asformat(_SPARSE[rng.integers(3 if values.size > 9999 else len(_SPARSE))])
+    if matrix.format == "csr" and rng.random() < 0.5:
+        if matrix.nnz:
+            matrix.data[0] = 0
+        matrix.indices, matrix.indptr = matrix.indices.astype("i8"), matrix.indptr.astype("i8")
+    if matrix.format == "coo" and matrix.nnz and rng.random() < 0.5:
+        matrix = sp.coo_array(
+            (np.tile(matrix.data, 2), (np.tile(matrix.row, 2), np.tile(matrix.col, 2))),
+            matrix.shape,
         )
-    return found
+    return matrix
 
 
 def _frame(rng: np.random.Generator, values: NDArray[np.float64]) -> Any:
@@ -161,7 +164,11 @@ def random_labels(rng: np.random.Generator, n: int) -> tuple[Any, str]:
             sp.csr_matrix,
             sp.csc_array,
         ]
-        kinds += [lambda one: one.astype(bool), lambda one: one.astype(float), pd.DataFrame]
+        kinds += [
+            lambda labels: labels.astype(bool),
+            lambda labels: labels.astype(float),
+            pd.DataFrame,
+        ]
         return kinds[rng.integers(len(kinds))](Y), f"multi-label {k}"
     if draw < 0.25:
         return np.arange(n), "one example per class"
@@ -169,31 +176,31 @@ def random_labels(rng: np.random.Generator, n: int) -> tuple[Any, str]:
     codes = rng.integers(0, k, n) if rng.random() < 0.8 and n > 5 else np.arange(n) % k
     kinds = [
         np.asarray,
-        lambda one: one - 7,
-        lambda one: one.astype("i1"),
-        lambda one: (one * 1000).astype("u8"),
-        lambda one: one > 0,
-        lambda one: one.astype(float),
-        lambda one: one.astype("f2"),
-        lambda one: np.array([*list("ba"), "", "Ü\n", "c", "d", *"efghijk"])[one],
-        lambda one: np.array([*list("ba"), "", "Ü\n", "c", "d", *"efghijk"], object)[one],
-        lambda one: [str(code) for code in one],
-        lambda one: pd.Series(one, index=one[::-1]).astype("category"),
-        lambda one: pl.Series(one),
-        lambda one: one[:, None],
+        lambda labels: labels - 7,
+        lambda labels: labels.astype("i1"),
+        lambda labels: (labels * 1000).astype("u8"),
+        lambda labels: labels > 0,
+        lambda labels: labels.astype(float),
+        lambda labels: labels.astype("f2"),
+        lambda labels: np.array([*list("ba"), "", "Ü\n", "c", "d", *"efghijk"])[labels],
+        lambda labels: np.array([*list("ba"), "", "Ü\n", "c", "d", *"efghijk"], object)[labels],
+        lambda labels: [str(code) for code in labels],
+        lambda labels: pd.Series(labels, index=labels[::-1]).astype("category"),
+        lambda labels: pl.Series(labels),
+        lambda labels: labels[:, None],
     ]
     y = kinds[rng.integers(len(kinds))](codes)
     if draw > 0.97:
         wrong: list[Callable[[Any], Any]] = [
-            lambda one: codes + 0.5,
-            lambda one: np.where(codes > 0, np.nan, 1.0),
-            lambda one: codes[1:],
-            lambda one: codes.astype(complex),
-            lambda one: np.stack([codes, codes, codes + 1], axis=1),
-            lambda one: None,
-            lambda one: np.array([None, *codes[1:]], object),
-            lambda one: "abc",
-            lambda one: sp.csr_matrix(np.where(codes[:, None] > 0, 2, 1)),
+            lambda labels: codes + 0.5,
+            lambda labels: np.where(codes > 0, np.nan, 1.0),
+            lambda labels: codes[1:],
+            lambda labels: codes.astype(complex),
+            lambda labels: np.stack([codes, codes, codes + 1], axis=1),
+            lambda labels: None,
+            lambda labels: np.array([None, *codes[1:]], object),
+            lambda labels: "abc",
+            lambda labels: sp.csr_matrix(np.where(codes[:, None] > 0, 2, 1)),
         ]
         return wrong[rng.integers(len(wrong))](y), "wrong"
     return y, f"{k} classes"

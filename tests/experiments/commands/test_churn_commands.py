@@ -116,8 +116,8 @@ def test_the_score_of_fit_is_of_rows_that_the_fits_have_not_seen(
     assert float(error) > 25  # random labels of about 0.27 in the Bayes error
     assert fitted.score(X, y) > 0.9
     truth = np.array([0, 1, 1, 0])
-    found = Evaluation("", ("no", "yes"), truth, truth, np.full((4, 2), 0.5))
-    assert found.summary().startswith("error 0.00 % (std. error 0.00), balanced error 0.00 %, log")
+    scored = Evaluation("", ("no", "yes"), truth, truth, np.full((4, 2), 0.5))
+    assert scored.summary().startswith("error 0.00 % (std. error 0.00), balanced error 0.00 %, log")
 
 
 @pytest.mark.parametrize(("most", "n_fits"), [(1000, 5), (99, 1)])
@@ -129,9 +129,9 @@ def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
     seen: list[tuple[list[int], list[int]]] = []
 
     class Spy(BoostSampleClassifier):
-        def fit(self, X: Any, y: Any, **given: Any) -> Any:  # type: ignore[override]  # fewer parameters
+        def fit(self, X: Any, y: Any, **settings: Any) -> Any:  # type: ignore[override]  # fewer parameters
             self.rows = X["row"].tolist()
-            return super().fit(X, y, **given)
+            return super().fit(X, y, **settings)
 
         def predict(self, X: Any) -> Any:
             seen.append((self.rows, X["row"].tolist()))
@@ -181,12 +181,12 @@ def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
     table["=note"] = ["", *["=1+1"] * (len(table) - 1)]
     table.to_csv("keep.csv", index=False)
     out = run("predict", "m.bsm", "keep.csv", "--keep", "customer_id", "--keep", "calls")
-    found = pandas.read_csv(io.StringIO(out), dtype=str, keep_default_na=False)
-    assert found.columns.tolist() == ["customer_id", "calls", "prediction"]
+    predicted = pandas.read_csv(io.StringIO(out), dtype=str, keep_default_na=False)
+    assert predicted.columns.tolist() == ["customer_id", "calls", "prediction"]
     for name in ("customer_id", "calls"):
-        assert found[name].tolist() == table[name].tolist()
+        assert predicted[name].tolist() == table[name].tolist()
     plain = run("predict", "m.bsm", "test.csv").split()[1:]
-    assert found["prediction"].tolist() == plain
+    assert predicted["prediction"].tolist() == plain
     guarded = run("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
     assert guarded[:3] == ["'=note,prediction", f",{plain[0]}", f"'=1+1,{plain[1]}"]
     for names, message in (
@@ -235,7 +235,7 @@ def test_the_evaluation_has_the_metrics_of_scikit_learn(run: Any, files: Path, f
     shares, means = calibration_curve(y == "yes", chances[:, 1], n_bins=10)
     bins = [f"{at / 10:.1f}" for at in range(10) if cells["calibration", f"{at / 10:.1f}", "mean"]]
     for name, values in (("mean", means), ("true", shares)):
-        printed = [float(cells["calibration", one, name]) for one in bins]
+        printed = [float(cells["calibration", cell, name]) for cell in bins]
         np.testing.assert_allclose(printed, values)
     assert sum(int(cells["calibration", f"{at / 10:.1f}", "rows"]) for at in range(10)) == 400
 
@@ -244,11 +244,11 @@ def test_metrics_of_more_classes() -> None:
     rng = np.random.default_rng(0)
     chances = rng.dirichlet(np.ones(4), 60)
     truth, predicted = rng.integers(0, 3, 60), chances.argmax(axis=1)
-    found = Evaluation("", ("a", "b", "c", "d"), truth, predicted, chances)
+    judged = Evaluation("", ("a", "b", "c", "d"), truth, predicted, chances)
     areas = [roc_auc_score(truth == k, chances[:, k]) for k in range(3)]
     recalls = [np.mean(predicted[truth == k] == k) for k in range(3)]
     squares = np.sum((chances - np.eye(4)[truth]) ** 2, axis=1)
-    assert found.metrics == pytest.approx(
+    assert judged.metrics == pytest.approx(
         {
             "error %": 100 * np.mean(truth != predicted),
             "balanced error %": 100 - 100 * np.mean(recalls),
@@ -257,7 +257,7 @@ def test_metrics_of_more_classes() -> None:
             "Brier score": np.mean(squares),
         }
     )
-    counts, means, shares = found.calibration.T
+    counts, means, shares = judged.calibration.T
     assert counts.sum() == 60
     assert np.nansum(counts * means) == pytest.approx(chances.max(axis=1).sum())
     assert np.nansum(counts * shares) == np.sum(truth == predicted)
@@ -290,10 +290,10 @@ def test_the_evaluation_in_words_and_as_a_picture(run: Any, files: Path) -> None
 
 def test_bins_of_few_rows_have_errors() -> None:
     """Also those whose rows are all of a class."""
-    found = reliability_figure(
+    figure = reliability_figure(
         np.array([[4, 0.2, 1], [0, np.nan, np.nan], [25, 0.5, 0.4]]), "", "yes"
     )
-    ((_, _, (lines,)),) = found.axes[0].containers
+    ((_, _, (lines,)),) = figure.axes[0].containers
     spans = np.array(lines.get_segments())[:, :, 1]
     np.testing.assert_allclose(spans, [[0.8, 1.2], [0.3, 0.5]])
 
@@ -307,8 +307,8 @@ def test_noise_is_worth_nothing_on_held_out_rows(run: Any, files: Path) -> None:
     title, _, _, *rows = out[out.index("importance of columns") :].strip().splitlines()
     assert title.startswith("importance of columns on 400 held-out rows: rise of their log loss, ")
     cells = [re.fullmatch(r"(\S+) +(\S+) \((\S+)\) +(\S+)", row) for row in rows]
-    held = {one[1]: float(one[2]) for one in cells if one}
-    trained = {one[1]: float(one[4]) for one in cells if one}
+    held = {cell[1]: float(cell[2]) for cell in cells if cell}
+    trained = {match[1]: float(match[4]) for match in cells if match}
     assert set(list(held)[:4]) == set(USEFUL)
     assert set(held) == {*USEFUL, *NOISE}
     assert max(trained[name] for name in NOISE) > trained["plan"]
@@ -328,11 +328,11 @@ def test_held_importances_are_rises_of_the_log_loss(files: Path, fitted: Any) ->
     def loss(table: Any) -> float:
         return -float(fitted.predict_log_proba(table)[np.arange(100), codes].mean())
 
-    found = held_importances(fitted, X, codes, n_repeats=2, seed=5)
-    assert found.names == tuple(X.columns)
-    assert found.log_loss == pytest.approx(loss(X))
+    held = held_importances(fitted, X, codes, n_repeats=2, seed=5)
+    assert held.names == tuple(X.columns)
+    assert held.log_loss == pytest.approx(loss(X))
     rng = np.random.default_rng(5)
-    for column, rises in zip(X.columns, found.rises, strict=True):
+    for column, rises in zip(X.columns, held.rises, strict=True):
         for rise in rises:
             order = rng.permutation(100)
             shuffled = X.assign(**{column: X[column].to_numpy()[order]})

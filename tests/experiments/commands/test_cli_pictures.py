@@ -52,16 +52,16 @@ SAYS = {
 
 
 @pytest.mark.usefixtures("new")
-@pytest.mark.parametrize("what", SAYS)
-def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], what: str) -> None:
-    assert main(["plot", "new", "--what", what, "-o", "x.svg"]) == 0
+@pytest.mark.parametrize("picture_name", SAYS)
+def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], picture_name: str) -> None:
+    assert main(["plot", "new", "--what", picture_name, "-o", "x.svg"]) == 0
     captured = capsys.readouterr()
     assert captured.out == "plot: x.svg\n"
     assert captured.err == ""
     text = Path("x.svg").read_text(encoding="utf-8")
     assert "chess" in text
-    assert [one for one, words in SAYS.items() if words in text] == [what]
-    assert main(["plot", "new", "--what", what, "-o", "y.svg"]) == 0
+    assert [picture for picture, words in SAYS.items() if words in text] == [picture_name]
+    assert main(["plot", "new", "--what", picture_name, "-o", "y.svg"]) == 0
     assert Path("y.svg").read_text(encoding="utf-8") == text
 
 
@@ -95,16 +95,16 @@ def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixtur
     assert "laminating" not in text
     assert main([*ranks, "--stumps", "2", "--metric", "error"]) == 0
     assert "test error in percent after 2 stumps" in Path("x.svg").read_text(encoding="utf-8")
-    for what in ("curves", "edges"):
-        assert main([*both, "--what", what, "--data", OTHER]) == 0
+    for picture_name in ("curves", "edges"):
+        assert main([*both, "--what", picture_name, "--data", OTHER]) == 0
         assert "chess" not in Path("x.svg").read_text(encoding="utf-8")
     assert main(both) == 0
     assert f"chess(d=3,J=3,L=3,n=60), {OTHER}:" in Path("x.svg").read_text(encoding="utf-8")
     capsys.readouterr()
     assert main([*both, "--what", "edges"]) == 2
     assert "shows one data set, but the results have chess(d=3" in capsys.readouterr().err
-    for what in ("curves", "edges"):
-        assert main(["plot", "new", "new", "--what", what, "-o", "y.svg"]) == 2
+    for picture_name in ("curves", "edges"):
+        assert main(["plot", "new", "new", "--what", picture_name, "-o", "y.svg"]) == 2
         assert (
             "'chess(d=3,J=3,L=3,n=60)' is in two of the results folders" in capsys.readouterr().err
         )

@@ -52,8 +52,8 @@ class BestOf(Learner):
         self.n_searches = n_searches
 
     def learn(self, targets: Targets) -> list[Targets]:
-        found = [targets.search() for _ in range(self.n_searches)]
-        return [targets.times(max(found, key=lambda one: one.edge))]
+        searches = [targets.search() for _ in range(self.n_searches)]
+        return [targets.times(max(searches, key=lambda search: search.edge))]
 
 
 class Counting(Learner):
@@ -66,8 +66,8 @@ class Counting(Learner):
 
     def learn(self, targets: Targets) -> list[Targets]:
         self.n += 1
-        found = [targets.search() for _ in range(self.n)]
-        return [targets.times(max(found, key=lambda one: one.edge))]
+        searches = [targets.search() for _ in range(self.n)]
+        return [targets.times(max(searches, key=lambda search: search.edge))]
 
 
 class First(Strategy):
@@ -125,10 +125,10 @@ def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
     def entry_points(group: str) -> list[Any]:
-        found = [EntryPoint(name, place, group) for name, place in places[group].items()]
-        for point in found:
+        points = [EntryPoint(name, place, group) for name, place in places[group].items()]
+        for point in points:
             vars(point)["dist"] = _Distribution()
-        return found
+        return points
 
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
@@ -204,8 +204,10 @@ def test_a_learner_with_a_state_is_trained_anew(capsys: pytest.CaptureFixture[st
     assert main([*grown, "--results", "grown", "--rounds", "2,5"]) == 0
     assert "are trained anew: a learner of another distribution" in capsys.readouterr().err
     assert main([*grown, "--results", "whole", "--rounds", "2,5"]) == 0
-    found, wanted = read_results("grown").rows, read_results("whole").rows
-    assert [{**one, "seconds": 0} for one in found] == [{**one, "seconds": 0} for one in wanted]
+    grown_rows, wanted = read_results("grown").rows, read_results("whole").rows
+    assert [{**row, "seconds": 0} for row in grown_rows] == [
+        {**row, "seconds": 0} for row in wanted
+    ]
 
 
 def test_cells_know_foreign_code() -> None:

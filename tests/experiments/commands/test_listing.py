@@ -21,28 +21,28 @@ from tests.paths import ROOT
 
 @pytest.mark.parametrize("name", strategy_names())
 def test_each_setting_of_a_strategy_is_described(name: str) -> None:
-    found = describe("strategy", name)
+    description = describe("strategy", name)
     strategy = make_strategy(name)
-    assert {one.name: one.default for one in found.settings} == {
+    assert {setting.name: setting.default for setting in description.settings} == {
         key: str(value) for key, value in strategy.get_params().items()
     }
-    assert {one.name: one.tried for one in found.settings if one.tried} == {
+    assert {setting.name: setting.tried for setting in description.settings if setting.tried} == {
         key: tuple(values) for key, values in strategy.tuning_grid().items()
     }
-    for one in found.settings:
-        assert one.type, one.name
-        assert one.text, one.name
-        assert not one.text.startswith("See"), one.name
-    assert found.text.startswith(str(inspect.getdoc(inspect.getmodule(type(strategy)))))
+    for setting in description.settings:
+        assert setting.type, setting.name
+        assert setting.text, setting.name
+        assert not setting.text.startswith("See"), setting.name
+    assert description.text.startswith(str(inspect.getdoc(inspect.getmodule(type(strategy)))))
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_setting_of_a_family_is_described(name: str) -> None:
-    found = describe("family", name)
+    description = describe("family", name)
     parameters = inspect.signature(registered_class("family", name)).parameters
-    named = [key for key, one in parameters.items() if one.kind is not one.VAR_KEYWORD]
-    assert [one.name for one in found.settings] == named
-    assert all(one.type for one in found.settings)
+    named = [key for key, setting in parameters.items() if setting.kind is not setting.VAR_KEYWORD]
+    assert [setting.name for setting in description.settings] == named
+    assert all(setting.type for setting in description.settings)
 
 
 def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:

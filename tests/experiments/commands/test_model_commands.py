@@ -62,25 +62,25 @@ def test_a_model_from_a_file_to_predictions(
     assert out[-2].startswith("model: m.bsm, ")
     assert out[-1].startswith("held out: 150 of 150 rows, predicted by 5 fits without them: error ")
     X = table.drop(columns=["species", "plot"])
-    mine = BoostSampleClassifier(n_rounds=5, random_state=3).fit(X, table["species"])
+    model_in_python = BoostSampleClassifier(n_rounds=5, random_state=3).fit(X, table["species"])
 
     table[::-1].to_parquet("more.parquet")
     printed, note = run(
         capsys, "predict", "m.bsm", "more.parquet", "--proba", "--target", "species"
     )
-    found = pandas.read_csv(io.StringIO(printed))[::-1]
-    assert found.columns.tolist() == [
+    predicted = pandas.read_csv(io.StringIO(printed))[::-1]
+    assert predicted.columns.tolist() == [
         "prediction",
         *(f"probability of {name}" for name in ("setosa", "versicolor", "virginica")),
     ]
-    assert found["prediction"].tolist() == mine.predict(X).tolist()
-    np.testing.assert_allclose(found.iloc[:, 1:], mine.predict_proba(X), rtol=1e-14)
-    wrong = 100 * np.mean(mine.predict(X) != table["species"])
+    assert predicted["prediction"].tolist() == model_in_python.predict(X).tolist()
+    np.testing.assert_allclose(predicted.iloc[:, 1:], model_in_python.predict_proba(X), rtol=1e-14)
+    wrong = 100 * np.mean(model_in_python.predict(X) != table["species"])
     assert note == f"wrong: {wrong:.2f} % of 150 rows\n"
     assert run(capsys, "predict", "m.bsm", "flowers.csv", "-o", "p.csv")[0] == (
         "predictions: p.csv, 150 rows\n"
     )
-    assert (files / "p.csv").read_text().splitlines()[1:] == mine.predict(X).tolist()
+    assert (files / "p.csv").read_text().splitlines()[1:] == model_in_python.predict(X).tolist()
 
 
 def test_categories_are_found_as_text_again(
@@ -134,8 +134,8 @@ def test_codes_some_of_which_are_missing_are_the_same_text(
     code, kind = [1, 2, 3] * 20, ["a", "b", "b"] * 20
     table = pandas.DataFrame({"code": code, "number": 0.5, "kind": kind})
     table.assign(code=table["code"].where(table["code"] < 3)).to_parquet("some.parquet")
-    given = ("--target", "kind", "--category", "code", "--rounds", "5", "--quiet", "-o", "m.bsm")
-    run(capsys, "fit", "some.parquet", *given)
+    options = ("--target", "kind", "--category", "code", "--rounds", "5", "--quiet", "-o", "m.bsm")
+    run(capsys, "fit", "some.parquet", *options)
     assert BoostSampleClassifier.load("m.bsm").columns_.names == ("code=1", "code=2", "number")
     table[table["code"] < 3].to_csv("new.csv", index=False)
     _, note = run(capsys, "predict", "m.bsm", "new.csv", "--target", "kind")
@@ -151,7 +151,7 @@ def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str
     assert "smoothing=0.01" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
     assert not (files / "m.bsm").exists()
-    for given, code, message in [
+    for options, code, message in [
         (("--learner", "bush"), 2, "unknown learner 'bush'"),
         (("--rounds", "-5"), 2, "n_rounds must be an integer at least 1, got -5"),
         (("--learning-rate", "0"), 2, "learning_rate must be above 0 and at most 1, got 0"),
@@ -162,8 +162,8 @@ def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str
         (("--checkpoint", "flowers.csv"), 1, "flowers.csv"),
         (("--checkpoint", "m.bsm", "-o", "m.bsm"), 2, "model and checkpoint must be two files"),
     ]:
-        assert message in run(capsys, *FIT, "--dry-run", *given, code=code)[1]
-    assert sorted(one.name for one in files.iterdir()) == ["flowers.csv"]
+        assert message in run(capsys, *FIT, "--dry-run", *options, code=code)[1]
+    assert sorted(file.name for file in files.iterdir()) == ["flowers.csv"]
 
 
 def test_training_goes_on_from_a_model_and_from_a_checkpoint(
@@ -211,7 +211,7 @@ def test_what_cannot_be_done(
 ) -> None:
 
     assert re.search(message, run(capsys, *args, code=code)[1])
-    assert [one.name for one in files.iterdir()] == ["flowers.csv"]
+    assert [file.name for file in files.iterdir()] == ["flowers.csv"]
 
 
 def test_a_table_without_a_column_of_the_model(
@@ -245,9 +245,9 @@ def test_early_stopping_of_further_rounds(
     args = (*FIT, "-o", "m.bsm", "--rounds", "12", "--init-model", "first.bsm", "--early-stopping")
     out = run(capsys, *args, "--seed", "1")[0]
     X, y = table.drop(columns=["species", "plot"]), table["species"]
-    mine = BoostSampleClassifier(n_rounds=12, early_stopping=True, random_state=1)
-    mine.fit(X, y, init_model="first.bsm")
-    held = mine.validation_error_[mine.n_rounds_ - 20 - 1]
+    model_in_python = BoostSampleClassifier(n_rounds=12, early_stopping=True, random_state=1)
+    model_in_python.fit(X, y, init_model="first.bsm")
+    held = model_in_python.validation_error_[model_in_python.n_rounds_ - 20 - 1]
     assert f"wrong on the rows that chose the number of rounds: {held:.2f} %" in out
 
 

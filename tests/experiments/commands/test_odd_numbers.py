@@ -58,7 +58,7 @@ def test_counts_out_of_range_are_refused(
         pytest.skip("the first example is 0")
     given_value = {"--shard": f"1/{value}", "--image-shape": f"{value}x8"}.get(option, value)
     assert main([*args, option, given_value]) == 2
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]
+    (line,) = [text for text in capsys.readouterr().err.splitlines() if "error: " in text]
     assert option.strip("-") in line.replace("_", "-")
     assert ("must be" in line, "bug" in line) == (True, False)
     assert {path.name for path in Path().iterdir()} == {"t.csv"}
@@ -88,7 +88,7 @@ def test_a_budget_without_n_is_at_least_n(budget: str, capsys: pytest.CaptureFix
     for args in (FIT, (*FIT, "--dry-run"), COMPARE, CALIBRATE, grid):
         option = () if args is grid else ("--budget", budget)
         assert main([*args, *option]) == 2
-        (line,) = [one for one in capsys.readouterr().err.splitlines() if "error: " in one]
+        (line,) = [text for text in capsys.readouterr().err.splitlines() if "error: " in text]
         n = 60 if args[0] == "fit" else 45
         rule = f"budget must be at least one look for each of the N = {n} training examples"
         assert f"{rule}, got {budget}; write {budget}N for {budget} times N" in line

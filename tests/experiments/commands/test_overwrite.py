@@ -60,9 +60,9 @@ def test_overwrite_needs_a_file(args: str, capsys: pytest.CaptureFixture[str]) -
 def test_each_command_that_writes_files_has_the_option() -> None:
     writing = {"output", "plot", "csv", "figure2", "json", "keep", "picture"}
     options = {
-        name: {one.name for one in command.params if isinstance(one, click.Option)}
+        name: {option.name for option in command.params if isinstance(option, click.Option)}
         for name, command in cli.commands.items()
     }
-    assert {name for name, found in options.items() if found & writing} == {
-        name for name, found in options.items() if "overwrite" in found
+    assert {name for name, names in options.items() if names & writing} == {
+        name for name, names in options.items() if "overwrite" in names
     }

@@ -59,13 +59,13 @@ def in_round(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 def test_a_signal_ends_a_fit_after_its_checkpoint_is_saved(
     number: int, in_round: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = [signal.getsignal(one) for one in STOPPING]
+    before = [signal.getsignal(number_of_signal) for number_of_signal in STOPPING]
     in_round(3, lambda: signal.raise_signal(number))
     assert main([*FIT, "--checkpoint", "c"]) == 128 + number
     last = capsys.readouterr().err.splitlines()[-2:]
     assert last[0].endswith("holds the rounds up to 3; the same run goes on from there")
     assert last[1] == f"boostsample: error: stopped by {signal.Signals(number).name}"
-    assert [signal.getsignal(one) for one in STOPPING] == before
+    assert [signal.getsignal(number_of_signal) for number_of_signal in STOPPING] == before
     in_round(0, lambda: None)
     assert main([*FIT, "--checkpoint", "c"]) == 0
     assert "6 rounds" in capsys.readouterr().out
@@ -144,9 +144,9 @@ def test_a_model_that_cannot_be_written_is_saved_elsewhere(
     assert fault in line
     match = re.search(r"the trained model is saved as '(.*)' instead", line)
     assert match is not None, line
-    kept = Path(match[1])
-    assert len(BoostSampleClassifier.load(kept).model_) == 6
-    kept.unlink()
+    saved = Path(match[1])
+    assert len(BoostSampleClassifier.load(saved).model_) == 6
+    saved.unlink()
 
 
 @pytest.fixture
@@ -178,9 +178,9 @@ def test_a_disk_that_is_full_in_the_end_loses_no_model(
     assert main([*FIT, "-o", str(small_disk / "m.bsm")]) == 1
     (line,) = errors(capsys.readouterr().err)
     assert "No space left on device; make room or name another file; the trained model" in line
-    kept = Path(line.split("'")[-2])
-    assert len(BoostSampleClassifier.load(kept).model_) == 6
-    kept.unlink()
+    saved = Path(line.split("'")[-2])
+    assert len(BoostSampleClassifier.load(saved).model_) == 6
+    saved.unlink()
     assert [path.name for path in small_disk.iterdir()] == ["fill"]
 
 

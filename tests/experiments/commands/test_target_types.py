@@ -55,10 +55,12 @@ def test_values_come_back_from_files(container: str, values: list[Any]) -> None:
         assert model.classes_.tolist() == values
         assert [*map(type, model.classes_.tolist())] == [*map(type, values)]
         for other in ("csv", "parquet"):
-            found, error = predictions(model, f"t.{other}", "y", chances=True)
+            frame_of_predictions, error = predictions(model, f"t.{other}", "y", chances=True)
             assert error == 0.0
-            assert found["prediction"].tolist() == values * COPIES
-            assert found.columns[1:].tolist() == [f"probability of {one}" for one in values]
+            assert frame_of_predictions["prediction"].tolist() == values * COPIES
+            assert frame_of_predictions.columns[1:].tolist() == [
+                f"probability of {class_name}" for class_name in values
+            ]
 
 
 EQUAL = {
@@ -81,23 +83,6 @@ def test_files_of_equal_classes_of_other_types() -> None:
     for name in EQUAL:
         model = fitted(name)
         assert [predictions(model, other, "y", chances=False)[1] for other in EQUAL] == [0.0] * 9
-
-
-@pytest.mark.parametrize(
-    ("values", "shown"), [([0, 1], ["0", "1"]), ([False, True], ["False", "True"])]
-)
-def test_codes_of_convert_dtypes(
-    values: list[Any], shown: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    write("t.parquet", pandas.Series(values * COPIES).convert_dtypes(), values)
-    assert main(["fit", "t.parquet", "--target", "y", "-o", "m.bsm", "--quiet"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == f"target y: 2 classes: {shown[0]} 6, {shown[1]} 6"
-    assert ": error 0.00 % " in lines[-1]
-    assert main(["predict", "m.bsm", "t.parquet", "--target", "y"]) == 0
-    out, err = capsys.readouterr()
-    assert out.split() == ["prediction", *shown * COPIES]
-    assert err == "wrong: 0.00 % of 12 rows\n"
 
 
 REFUSED = {

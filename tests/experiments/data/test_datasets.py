@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -20,7 +18,6 @@ from boostsample.experiments.data.datasets import (
     make_diagonal,
 )
 from boostsample.experiments.data.originals import ORIGINALS
-from tests.paths import ROOT
 
 NAN, INF = np.nan, np.inf
 
@@ -288,14 +285,3 @@ def test_every_original_has_hashes_and_https_sources() -> None:
         for expected in original.files.values():
             algorithm, digest = expected.split(":")
             assert len(digest) == 2 * hashlib.new(algorithm).digest_size
-
-
-def test_importing_is_light() -> None:
-    code = (
-        "import sys, boostsample.experiments.data.datasets\n"
-        "heavy = {'sklearn', 'scipy', 'pooch', 'requests', 'pandas', 'numba'} & set(sys.modules)\n"
-        "assert not heavy, heavy"
-    )
-    root = ROOT
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

@@ -90,7 +90,7 @@ def sha256(content: bytes) -> str:
 
 def toy(*sources: DownloadSource, files: Mapping[str, bytes] | None = None) -> Original:
     contents = files or {"a.bin": CONTENT}
-    return Original("toy", {name: sha256(one) for name, one in contents.items()}, sources)
+    return Original("toy", {name: sha256(content) for name, content in contents.items()}, sources)
 
 
 def files_in(folder: Path) -> list[str]:
@@ -294,8 +294,8 @@ def test_the_users_folder_comes_before_the_cache(cache: Path, tmp_path: Path) ->
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
     for place in places:
-        found = originals.locate_original(original, tmp_path / "data", download=False)
-        assert found == {"a.bin": place}
+        originals_read = originals.locate_original(original, tmp_path / "data", download=False)
+        assert originals_read == {"a.bin": place}
         place.unlink()
 
 
@@ -352,8 +352,8 @@ def test_processes_that_download_at_once_do_not_disturb_each_other(
     server.answers["/a.bin"] = Answer(CONTENT)
     original = toy(DownloadSource(server.url + "/{name}"))
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: originals.locate_original(original), range(8)))
-    assert all(paths == {"a.bin": cache / "a.bin"} for paths in found)
+        originals_read = list(pool.map(lambda _: originals.locate_original(original), range(8)))
+    assert all(paths == {"a.bin": cache / "a.bin"} for paths in originals_read)
     assert (cache / "a.bin").read_bytes() == CONTENT
     assert files_in(cache) == ["a.bin"]
 
@@ -369,8 +369,8 @@ def test_a_named_set_is_downloaded_verified_and_loaded(
     monkeypatch.setitem(ORIGINALS, "letter", replace(ORIGINALS["letter"], sources=sources))
     fetched = datasets.load_dataset("letter")
     again = datasets.load_dataset("letter")
-    given = datasets.load_dataset("letter", data_dir=data_dir, download=False)
+    from_files = datasets.load_dataset("letter", data_dir=data_dir, download=False)
     assert server.asked == {"/letter.zip": 1}
     for data in (fetched, again):
-        assert np.array_equal(data.X, given.X)
-        assert np.array_equal(data.y, given.y)
+        assert np.array_equal(data.X, from_files.X)
+        assert np.array_equal(data.y, from_files.y)

@@ -227,31 +227,7 @@ def test_labels_of_another_task_are_missed(tmp_path: Path) -> None:
     assert message.startswith("kdd2009: no file orange_small_train_upselling.labels or ")
 
 
-def test_compare_shows_the_metrics_of_the_cup(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    make_kdd(tmp_path)
-    options = ["--data-dir", str(tmp_path), "--rounds", "2,4", "--repeats", "2", "--quiet"]
-    folder = str(tmp_path / "results")
-    command = ["compare", "--data", "kdd2009-churn", "--strategies", "full", "--results", folder]
-    assert main([*command, *options]) == 0
-    shown = capsys.readouterr().out
-    for title, metric in (
-        ("balanced accuracy of the test examples", "balanced-accuracy"),
-        ("area under the ROC curve of the test examples", "auc"),
-    ):
-        printed = shown.split(f"{title}, mean (std) of 2 repetitions\n")[1].splitlines()
-        assert main(["table", folder, "--metric", metric]) == 0
-        table = capsys.readouterr().out
-        for line in printed[2:4]:
-            assert line.split()[1:] == next(
-                row.replace("!", "").split()[1:]
-                for row in table.splitlines()
-                if row.split()[:1] == line.split()[:1]
-            )
-
-
-def test_compare_shows_them_for_two_classes_only(
+def test_compare_shows_the_metrics_of_the_cup_for_two_classes_only(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, folder = tmp_path / "x.csv", str(tmp_path / "results")

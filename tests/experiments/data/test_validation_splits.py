@@ -120,10 +120,10 @@ def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> Non
     (tmp_path / "grid.toml").write_text(text)
     grid = combined_grid(read_grid_file(tmp_path / "grid.toml"), {})
     prepared = grid.prepare()
-    names = [one.data.name for one in prepared]
+    names = [part.data.name for part in prepared]
     assert names[1:] == [f"{names[0]}:validation=0.2", "digits:validation=0.25", "x:validation=0.5"]
     (tmp_path / "again.json").write_text(json.dumps({"entries": grid_entries(grid, prepared)}))
     again = combined_grid(read_grid_file(tmp_path / "again.json"), {}).prepare()
-    assert [one.data.name for one in again] == names
+    assert [part.data.name for part in again] == names
     keys = [[task.key for group in task_groups(p) for task in group] for p in prepared]
     assert keys == [[task.key for group in task_groups(p) for task in group] for p in again]
