@@ -117,7 +117,8 @@ def test_rows_that_are_all_right_keep_a_finite_temperature() -> None:
 
 def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     X, y = load_digits(return_X_y=True)
-    settings: dict[str, Any] = {"n_rounds": 150, "learning_rate": 1.0, "random_state": 0}
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 300, "random_state": 0}
+    settings |= {"strategy": "laminating", "learning_rate": 1.0}
     plain = BoostSampleClassifier(calibration=None, **settings).fit(X[:800], y[:800])
     model = BoostSampleClassifier(calibration="temperature", **settings)
     model.fit(X[:800], y[:800], X_val=X[800:1200], y_val=y[800:1200])

@@ -58,13 +58,6 @@ def test_one_indicator_for_each_category(frame: Any) -> None:
     np.testing.assert_array_equal(columns.transform(frame), np.array(TABLE, np.float32))
 
 
-@pytest.mark.parametrize("frame", FRAMES[:1] + FRAMES[-3:-2])
-def test_unknown_categories_are_in_no_indicator(frame: Any) -> None:
-    columns = TableColumns.learn(frame)
-    new = type(frame)({"size": [1.0, 2.0], "colour": ["mauve", "blue"]})
-    assert columns.transform(new).tolist() == [[1, 0, 0, 0], [2, 1, 0, 0]]
-
-
 def test_of_many_categories_the_rare_ones_share_an_indicator() -> None:
     values = [f"v{at:03}" for at in range(MAX_INDICATORS + 1) for _ in range(1 + (at > 1))]
     frame = pandas.DataFrame({"a": values})
@@ -134,21 +127,6 @@ def test_each_kind_of_column() -> None:
     assert again[:, [at("grade=4"), at("grade=30")]].tolist() == [[1, 0], [0, 1], [0, 0]]
 
 
-def test_kinds_of_columns_of_polars() -> None:
-    frame = polars.DataFrame(
-        {
-            "flag": [True, None, False],
-            "count": [1, None, 3],
-            "nan": [1.5, None, NAN],
-            "none": [None, None, None],
-        }
-    )
-    columns = TableColumns.learn(frame)
-    assert [column.kind for column in columns.columns] == ["bool", "integer", "float", "empty"]
-    want = [[1, 1, 1.5, NAN], [NAN, NAN, NAN, NAN], [0, 3, NAN, NAN]]
-    np.testing.assert_array_equal(columns.transform(frame), want)
-
-
 def test_columns_survive_as_text() -> None:
     for frame in (frame_of_all_kinds(), pandas.DataFrame({"a": [str(at) for at in range(300)]})):
         columns = TableColumns.learn(frame)
@@ -203,12 +181,6 @@ def test_text_that_is_not_json_is_refused(text: str) -> None:
 def test_what_is_neither_number_nor_category_is_refused(column: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         TableColumns.learn(pandas.DataFrame({"b": [1, 2], "a": column}))
-
-
-@pytest.mark.parametrize("values", [[datetime.time(1)] * 2, [[1], [2]]])
-def test_columns_of_polars_are_refused(values: Any) -> None:
-    with pytest.raises(DataError, match=r"column 'a' .* must hold numbers, text"):
-        TableColumns.learn(polars.DataFrame({"a": values}))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
+import skops.io
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample import BoostSampleClassifier, DataError, Family, SettingError, registry
@@ -114,17 +115,6 @@ def test_names_of_columns_are_kept(tmp_path: Path) -> None:
     assert loaded.n_features_in_ == 3
     with pytest.raises(ValueError, match="feature names should match"):
         loaded.predict(frame[["b", "a", "\u00fc"]])
-
-
-def test_categories_are_kept(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
-    frame = pandas.DataFrame({"size": table(60, 1)[:, 0], "colour": ["red", "blue", "green"] * 20})
-    model = fitted(frame, codes())
-    model.save(tmp_path / "a.bsm")
-    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
-    assert loaded.columns_ is not None
-    frame.loc[3, "colour"] = "an unknown one"
-    np.testing.assert_array_equal(loaded.decision_function(frame), model.decision_function(frame))
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
@@ -292,3 +282,17 @@ def test_named_families_of_images(tmp_path: Path) -> None:
     assert loaded.families == [Haar((8, 8)), "identity"]
     again = loaded.fit(X, codes())
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
+def test_skops_asks_for_no_type_of_another_package(learner: str) -> None:
+    X, y = table(60), np.arange(60) % 3
+    model = BoostSampleClassifier(n_rounds=5, learner=learner, random_state=0).fit(X, y)
+    content = skops.io.dumps(model)
+    types: Any = skops.io.get_untrusted_types(data=content)
+    assert all(name.startswith("boostsample.") for name in types)
+    loaded = skops.io.loads(content, trusted=types)
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+    assert loaded.history_ == model.history_
+    with pytest.raises(skops.io.exceptions.UntrustedTypesFoundException):
+        skops.io.loads(content, trusted=[])

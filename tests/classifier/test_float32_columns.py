@@ -130,7 +130,7 @@ def columns(draw: st.DrawFn) -> NDArray[np.float64]:
     return np.where(rng.random(n) < draw(st.sampled_from([0, 0.3])), np.nan, values)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(columns())
 def test_what_is_named_has_lost_values_and_what_has_lost_most_is_named(
     column: NDArray[np.float64],

@@ -53,7 +53,7 @@ def assert_same(found: list[Any], expected: list[Any]) -> None:
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
 @pytest.mark.parametrize("container", CONTAINERS)
 @settings(
-    max_examples=10,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

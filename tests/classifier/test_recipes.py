@@ -6,85 +6,12 @@ Each test is one recipe that can be read by itself: the body of the function run
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 from boostsample import BoostSampleClassifier
 
-pytest.importorskip("matplotlib", reason="displays need the extra 'report'")
 pytest.importorskip("pandas", reason="data frames need the extra 'report'")
-
-
-@pytest.fixture(autouse=True)
-def without_a_window() -> Any:
-    """Draw to memory, and close all figures."""
-    import matplotlib.pyplot as plt
-
-    before = plt.get_backend()
-    plt.switch_backend("agg")
-    yield
-    plt.close("all")
-    plt.switch_backend(before)
-
-
-def test_soft_voting() -> None:
-    from sklearn.datasets import load_iris
-    from sklearn.ensemble import RandomForestClassifier, VotingClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import cross_val_score
-
-    X, y = load_iris(return_X_y=True)
-    voting = VotingClassifier(
-        [
-            ("linear", LogisticRegression(max_iter=1000)),
-            ("forest", RandomForestClassifier(n_estimators=20, random_state=0)),
-            ("boosted", BoostSampleClassifier(n_rounds=30, random_state=0)),
-        ],
-        voting="soft",
-        weights=[1, 1, 2],
-    )
-    assert cross_val_score(voting, X, y, cv=3).mean() > 0.9
-
-
-def test_stacking() -> None:
-    from sklearn.datasets import load_iris
-    from sklearn.ensemble import StackingClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.model_selection import train_test_split
-    from sklearn.neighbors import KNeighborsClassifier
-
-    X, y = load_iris(return_X_y=True)
-    train_X, test_X, train_y, test_y = train_test_split(X, y, stratify=y, random_state=0)
-    stacking = StackingClassifier(
-        [
-            ("boosted", BoostSampleClassifier(n_rounds=30, random_state=0)),
-            ("neighbours", KNeighborsClassifier()),
-        ],
-        final_estimator=LogisticRegression(max_iter=1000),
-        cv=3,
-    )
-    assert stacking.fit(train_X, train_y).score(test_X, test_y) > 0.85
-    assert stacking.named_estimators_["boosted"].n_rounds == 30
-
-
-def test_calibration() -> None:
-    from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
-    from sklearn.datasets import make_classification
-    from sklearn.metrics import log_loss
-    from sklearn.model_selection import train_test_split
-
-    X, y = make_classification(600, 10, n_informative=3, flip_y=0.3, random_state=0)
-    train_X, test_X, train_y, test_y = train_test_split(X, y, random_state=0)
-    boosted = BoostSampleClassifier(n_rounds=200, random_state=0)
-    losses = []
-    for model in (boosted, CalibratedClassifierCV(boosted, method="sigmoid", cv=3)):
-        model.fit(train_X, train_y)
-        display = CalibrationDisplay.from_estimator(model, test_X, test_y, n_bins=5)
-        losses.append(log_loss(test_y, model.predict_proba(test_X)))
-        assert display.prob_true.size == display.prob_pred.size
-    assert losses[1] < losses[0]
 
 
 def test_threshold_tuning() -> None:
@@ -104,34 +31,6 @@ def test_threshold_tuning() -> None:
     assert better > plain
 
 
-def test_permutation_importance() -> None:
-    from sklearn.datasets import make_classification
-    from sklearn.inspection import permutation_importance
-
-    X, y = make_classification(
-        300, 8, n_informative=2, n_redundant=0, shuffle=False, random_state=0
-    )
-    model = BoostSampleClassifier(n_rounds=50, random_state=0).fit(X, y)
-    result = permutation_importance(model, X, y, n_repeats=5, random_state=0)
-    assert set(np.argsort(-result.importances_mean)[:2]) == {0, 1}
-
-
-def test_partial_dependence() -> None:
-    from sklearn.datasets import load_breast_cancer
-    from sklearn.inspection import PartialDependenceDisplay
-
-    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    model = BoostSampleClassifier(n_rounds=30, random_state=0).fit(X, y)
-    display = PartialDependenceDisplay.from_estimator(
-        model,
-        X[:100],
-        ["worst concave points", ("worst area", "worst texture")],
-        grid_resolution=5,
-    )
-    falling = display.pd_results[0]["average"][0]
-    assert falling[-1] < falling[0]
-
-
 def test_feature_selection_from_importances() -> None:
     from sklearn.datasets import make_classification
     from sklearn.feature_selection import SelectFromModel
@@ -144,32 +43,6 @@ def test_feature_selection_from_importances() -> None:
     selected = make_pipeline(SelectFromModel(boosted, max_features=3), boosted).fit(X, y)
     assert selected[0].get_support(indices=True).tolist() == [0, 1, 2]
     assert selected.score(X, y) > 0.8
-
-
-def test_recursive_feature_elimination() -> None:
-    from sklearn.datasets import make_classification
-    from sklearn.feature_selection import RFE
-
-    X, y = make_classification(
-        300, 12, n_informative=3, n_redundant=0, shuffle=False, random_state=0
-    )
-    boosted = BoostSampleClassifier(n_rounds=50, random_state=0)
-    selector = RFE(boosted, n_features_to_select=3, step=3).fit(X, y)
-    assert selector.get_support(indices=True).tolist() == [0, 1, 2]
-    assert selector.predict(X).shape == y.shape
-
-
-def test_learning_curve() -> None:
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import LearningCurveDisplay
-
-    X, y = load_digits(return_X_y=True)
-    model = BoostSampleClassifier(n_rounds=50, random_state=0)
-    display = LearningCurveDisplay.from_estimator(
-        model, X, y, train_sizes=[0.1, 0.5, 1.0], cv=3, score_type="both"
-    )
-    means = display.test_scores.mean(axis=1)
-    assert means[0] < means[-1]
 
 
 def test_halving_search() -> None:

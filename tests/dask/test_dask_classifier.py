@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +17,11 @@ from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.errors import DataError, SettingError
-from tests.dask.in_process import in_process_client
 from tests.paths import ROOT
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
 pytest.importorskip("dask.bag")
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with in_process_client() as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -227,25 +219,18 @@ def test_errors_name_the_way_out(client: Any, digits: Any, arrays: Any) -> None:
         DaskBoostSampleClassifier("fool", random_state=0, client=client).fit(*arrays)
 
 
-def test_without_a_client_the_way_out_is_told(arrays: Any) -> None:
-    code = (
-        "from boostsample.dask import DaskBoostSampleClassifier\n"
-        "try:\n    DaskBoostSampleClassifier().fit(None, None)\n"
-        "except ValueError as error:\n    print(error)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert "fit needs a client of a Dask cluster" in done.stdout, done.stderr
-
-
-def test_importing_boostsample_imports_no_dask_and_its_absence_is_explained() -> None:
+def test_without_dask_or_a_client_the_way_out_is_told() -> None:
     code = (
         "import sys\nimport boostsample\nfrom boostsample import BoostSampleClassifier\n"
-        "assert not {'dask', 'distributed'} & set(sys.modules)\n"
         "import boostsample.dask\nassert not {'dask', 'distributed'} & set(sys.modules)\n"
         "sys.modules['distributed'] = None\n"
         "try:\n    boostsample.dask.DaskBoostSampleClassifier\n"
         "except ImportError as error:\n    print(error)\n"
+        "del sys.modules['distributed']\n"
+        "try:\n    boostsample.dask.DaskBoostSampleClassifier().fit(None, None)\n"
+        "except ValueError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert "needs the package distributed" in done.stdout, done.stderr
     assert "boostsample[dask]" in done.stdout
+    assert "fit needs a client of a Dask cluster" in done.stdout, done.stderr

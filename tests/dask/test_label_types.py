@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from boostsample.dask.inputs.part_rows import naming_part
 from boostsample.dask.inputs.summary import merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError
-from tests.dask.in_process import in_process_client
 from tests.label_containers import CONTAINERS, VALUES, WITH_MISSING
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
@@ -23,12 +21,6 @@ da: Any = pytest.importorskip("dask.array")
 dd: Any = pytest.importorskip("dask.dataframe")
 
 COPIES = 6
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with in_process_client() as client:
-        yield client
 
 
 def table_of(n_classes: int) -> Any:

@@ -21,17 +21,11 @@ from boostsample.dask.inputs.shards_of_parts import cut_shards
 from boostsample.dask.inputs.table import ClusterTable, TableSettings, read_table
 from boostsample.errors import DataError, SettingError
 from boostsample.labels import encode
-from tests.dask.in_process import in_process_client, loaded_by_workers
+from tests.dask.in_process import loaded_by_workers
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 
 N = 200
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with in_process_client() as client:
-        yield client
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from boostsample.dask.inputs.parts import graph_parts, list_folder
 from boostsample.dask.inputs.summary import TableFacts, merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError
-from tests.dask.in_process import in_process_client, loaded_by_workers
+from tests.dask.in_process import loaded_by_workers
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
@@ -24,12 +23,6 @@ pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not instal
 Made = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]
 Given = tuple[Any, Any, Any]
 N = 120
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with in_process_client() as client:
-        yield client
 
 
 @pytest.fixture
