@@ -15,19 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError
 
-__all__ = [
-    "check_class_counts",
-    "check_labels",
-    "class_codes",
-    "class_values",
-    "classes_and_labels",
-    "classes_of_parts",
-    "classify",
-    "encode",
-    "error_percent",
-    "foreign_labels",
-]
-
 _LABEL_SETS = (
     "y must be class labels (n,) or an indicator matrix of 0 and 1 (n, K), got a list of labels in "
     "each row; convert it by scikit-learn's MultiLabelBinarizer().fit_transform(y)"

@@ -111,18 +111,22 @@ def test_rows_of_weight_zero_are_as_if_they_were_not_there(
 ) -> None:
     X, y = digits
     weight = np.random.default_rng(0).random(len(X)) * (np.arange(len(X)) % 3 > 0)
-    kept = weight > 0
+    weighted = weight > 0
     model = BoostSampleClassifier(n_rounds=20, random_state=0)
     whole = clone(model).fit(X, y, sample_weight=weight).decision_function(X)
-    part = clone(model).fit(X[kept], y[kept], sample_weight=weight[kept]).decision_function(X)
+    part = (
+        clone(model)
+        .fit(X[weighted], y[weighted], sample_weight=weight[weighted])
+        .decision_function(X)
+    )
     np.testing.assert_array_equal(whole, part)
 
 
 def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     X, y = digits
-    mine = UniformNaive(n_features=5)
-    model = BoostSampleClassifier(mine, n_rounds=5, random_state=0).fit(X, y)
-    assert vars(mine) == {"n_features": 5, "scheme": "iid"}
+    strategy = UniformNaive(n_features=5)
+    model = BoostSampleClassifier(strategy, n_rounds=5, random_state=0).fit(X, y)
+    assert vars(strategy) == {"n_features": 5, "scheme": "iid"}
     assert model.get_params()["strategy__n_features"] == 5
     assert all(row["n_features"] == 5 for row in model.history_)
 

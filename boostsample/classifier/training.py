@@ -52,22 +52,8 @@ _WAY_OUT = "set warm_start=False to train anew"
 class FitRun:
     """What the rounds of a fit are trained on, and the fitted state that they make.
 
-    Attributes
-    ----------
-    settings : BoostSampleClassifier
-        Only its parameters are read.
-    seen : SeenColumns
-    classes : ndarray
-    multi_label : bool
-    families : sequence of Family
-    rows : FitRows
-    bank : Bank
-        Of these families and rows.
-    offset : ndarray of float64, shape (K,)
-    seed : list of int
-    metric : str or callable
-        The setting `eval_metric`, checked.
-    start : InitModel or None
+    `settings` is the classifier, of which only the parameters are read; the bank holds the features
+    of these rows and families.
     """
 
     settings: Any

@@ -119,22 +119,22 @@ ABSENT_IN_POLARS = ("decimal256", "interval", "date64")
 def frames() -> list[Any]:
     """Frames of a column "b" of numbers and a column "a" of each dtype."""
     rows = np.arange(6.0)
-    found = []
+    cases = []
     for name, (values, meaning) in ARROW.items():
         dtype = pandas.ArrowDtype(values.type)
         of_pandas = pandas.DataFrame({"b": rows, "a": pandas.array(values, dtype=dtype)})
-        found.append(pytest.param(of_pandas, meaning, id=f"pandas of Arrow: {name}"))
-        found.append(pytest.param(pa.table({"b": rows, "a": values}), meaning, id=f"Arrow: {name}"))
+        cases.append(pytest.param(of_pandas, meaning, id=f"pandas of Arrow: {name}"))
+        cases.append(pytest.param(pa.table({"b": rows, "a": values}), meaning, id=f"Arrow: {name}"))
         if name not in ABSENT_IN_POLARS:
             of_polars = polars.DataFrame({"b": rows, "a": polars.from_arrow(values)})
-            found.append(pytest.param(of_polars, meaning, id=f"polars of Arrow: {name}"))
+            cases.append(pytest.param(of_polars, meaning, id=f"polars of Arrow: {name}"))
     for name, (values, meaning) in PANDAS.items():
         frame = pandas.DataFrame({"b": rows, "a": values})
-        found.append(pytest.param(frame, meaning, id=f"pandas: {name}"))
+        cases.append(pytest.param(frame, meaning, id=f"pandas: {name}"))
     for name, (values, meaning) in POLARS.items():
         frame = polars.DataFrame({"b": rows, "a": values})
-        found.append(pytest.param(frame, meaning, id=f"polars: {name}"))
-    return found
+        cases.append(pytest.param(frame, meaning, id=f"polars: {name}"))
+    return cases
 
 
 def with_category(frame: Any) -> Any:

@@ -147,15 +147,6 @@ def test_names_twice_and_names_partly_of_text_are_refused(use: str) -> None:
             clone(MODEL).fit(frame, Y) if use == "fit" else fitted("range").predict(frame)
 
 
-def test_a_file_without_a_header_is_matched(tmp_path: Path) -> None:
-    np.savetxt(tmp_path / "x.csv", X, delimiter=",")
-    frame = pandas.read_csv(tmp_path / "x.csv", header=None)
-    model = clone(MODEL).fit(frame, Y)
-    assert model.score(frame, Y) > 0.8
-    with pytest.raises(DataError, match="in another order"):
-        model.predict(frame[[3, 2, 1, 0]])
-
-
 def test_categories_under_numbers_are_matched() -> None:
     frame = pandas.DataFrame({0: np.where(Y, "yes", "no"), 1: ["yes", "no"] * 20})
     model = clone(MODEL).fit(frame, Y)

@@ -64,16 +64,17 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
     ]
     held = np.concatenate(parts)
     staged = [
-        list(one.staged_decision_function(X[part])) for one, part in zip(models, parts, strict=True)
+        list(member.staged_decision_function(X[part]))
+        for member, part in zip(models, parts, strict=True)
     ]
     zeros = np.zeros(signs.shape[1])
     losses, errors, temperatures = {}, [], {}
     for at in range(MOST):
         scores = np.concatenate([stages[at] for stages in staged]).reshape(len(held), -1)
         rows = held_rows(signs[held], scores, np.ones(len(held)))
-        tops = [np.abs(one.model_.alpha[: at + 1]).sum() for one in models]
+        tops = [np.abs(member.model_.alpha[: at + 1]).sum() for member in models]
         rows.largest = float(np.mean(tops))
-        rows.edges = np.mean([edges(one)[: at + 1] for one in models], axis=0).tolist()
+        rows.edges = np.mean([edges(member)[: at + 1] for member in models], axis=0).tolist()
         temperatures[at + 1] = best_temperature(rows, zeros, False)
         chances = probabilities(scores, zeros, temperatures[at + 1], False)
         losses[at + 1] = log_loss(y[held], chances)
@@ -89,11 +90,13 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
     expected = [losses[at] if at in points else np.nan for at in range(1, MOST + 1)]
     np.testing.assert_allclose(shown, expected, rtol=1e-4)
     for number in (1, chosen):
-        stages_of_models = [list(one.staged_decision_function(X))[number - 1] for one in models]
+        stages_of_models = [
+            list(member.staged_decision_function(X))[number - 1] for member in models
+        ]
         mean = list(model.staged_decision_function(X))[5 * number - 1]
         np.testing.assert_allclose(mean, np.mean(stages_of_models, axis=0), rtol=1e-9, atol=1e-12)
     assert model.temperature_ == pytest.approx(temperatures[chosen], rel=1e-3)
-    of_members = [one.term_importances_[:chosen] / 5 for one in models]
+    of_members = [member.term_importances_[:chosen] / 5 for member in models]
     np.testing.assert_allclose(model.term_importances_, np.stack(of_members, axis=1).ravel())
 
 
@@ -136,7 +139,7 @@ def test_calibration_none_and_rule_are_kept(noisy: Data) -> None:
         kind: BoostSampleClassifier(**STUMPS, calibration=kind).fit(*noisy)
         for kind in ("auto", "temperature", "rule", None)
     }
-    assert len({one.n_rounds_ for one in models.values()}) == 1
+    assert len({member.n_rounds_ for member in models.values()}) == 1
     assert models[None].temperature_ == 1.0
     alphas = [math.atanh(row["edge"]) for row in models["rule"].history_][
         : models["rule"].n_rounds_
@@ -236,7 +239,7 @@ def test_a_checkpoint_goes_on_in_the_middle_of_a_turn(
     assert again.temperature_ == plain.temperature_
     np.testing.assert_array_equal(again.predict_proba(noisy[0]), plain.predict_proba(noisy[0]))
     for name in ("edge", "validation", "member"):
-        resumed, whole = ([row[name] for row in one.history_] for one in (again, plain))
+        resumed, whole = ([row[name] for row in member.history_] for member in (again, plain))
         np.testing.assert_array_equal(resumed, whole)
 
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from boostsample import BoostSampleClassifier, SettingError
+from boostsample import BoostSampleClassifier
 from boostsample.classifier.defaults import choose_settings
 from boostsample.strategies import Laminating
 
@@ -104,10 +104,3 @@ def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> No
     assert history(wide) == history(
         wide, "adaptive-halving", learner="tree:n_leaves=6", budget="100N"
     )
-
-
-def test_settings_of_auto_cannot_be_set() -> None:
-    with pytest.raises(SettingError, match="it is 'auto'; set strategy, too"):
-        BoostSampleClassifier().set_params(strategy__scheme="iid")
-    both = {"strategy": "laminating", "strategy__scheme": "iid"}
-    assert BoostSampleClassifier().set_params(**both).strategy == "laminating:scheme=iid"

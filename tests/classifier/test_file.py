@@ -83,14 +83,14 @@ def test_predictions_come_back_to_the_bit(name: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.term_importances_, model.term_importances_)
     model.term_importances_ = model.term_importances_ + 1.0  # not those of the model alone
     model.save(tmp_path / "own.bsm")
-    own = BoostSampleClassifier.load(tmp_path / "own.bsm")
-    np.testing.assert_array_equal(own.term_importances_, model.term_importances_)
+    of_file = BoostSampleClassifier.load(tmp_path / "own.bsm")
+    np.testing.assert_array_equal(of_file.term_importances_, model.term_importances_)
     assert loaded.classes_.dtype == model.classes_.dtype
     assert loaded.model_.families == model.model_.families
     assert loaded.get_params() == model.get_params() or name == "text"
     loaded.save(tmp_path / "b.bsm")
-    one, other = (archive_entries((tmp_path / f"{x}.bsm").read_bytes()) for x in "ab")
-    assert {k: v.tobytes() for k, v in one.items()} == {k: v.tobytes() for k, v in other.items()}
+    first, other = (archive_entries((tmp_path / f"{x}.bsm").read_bytes()) for x in "ab")
+    assert {k: v.tobytes() for k, v in first.items()} == {k: v.tobytes() for k, v in other.items()}
 
 
 @pytest.mark.parametrize("kind", ["bool", "int8", "uint64", "float64", "U5", "O"])
@@ -231,12 +231,12 @@ def register(monkeypatch: pytest.MonkeyPatch, *kinds: type[Any]) -> None:
         EntryPoint(kind.__name__.lower(), f"{__name__}:{kind.__name__}", "boostsample.families")
         for kind in kinds
     ]
-    found = registry._load
+    load = registry._load
     monkeypatch.setattr(registry, "entry_points", lambda group: points if "fam" in group else [])
     monkeypatch.setattr(
         registry,
         "_load",
-        lambda place: globals()[place.partition(":")[2]] if __name__ in place else found(place),
+        lambda place: globals()[place.partition(":")[2]] if __name__ in place else load(place),
     )
 
 

@@ -12,11 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.families import Columns, HashedText, Text, column_groups, text_family
@@ -86,19 +84,6 @@ def test_groups_by_type(iris: tuple[NDArray[Any], NDArray[Any]], frame: Any) -> 
     ]
 
 
-def test_columns_without_numbers_are_refused_with_the_way_out(
-    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
-) -> None:
-    y = iris[1]
-    table = frame.assign(colour=np.where(frame.petal_width > 0.8, "red", "blue"))
-    encoded = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
-    assert make_pipeline(encoded, clone(MODEL)).fit(table, y).score(table, y) > 0.9
-    model = fitted(frame, y, None)
-    with pytest.raises(DataError, match="column 'petal_width'"):
-        model.predict(frame.assign(petal_width="wide"))
-    assert fitted(table, y, None).score(table, y) > 0.9
-
-
 def test_sparse_matrices_give_the_model_of_dense_ones(
     iris: tuple[NDArray[Any], NDArray[Any]],
 ) -> None:
@@ -112,15 +97,6 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
             same = clone(model).fit(kind(X), y, weight)
             np.testing.assert_array_equal(same.decision_function(kind(X)), dense)
             np.testing.assert_array_equal(same.decision_function(X), dense)
-
-
-@pytest.mark.parametrize("families", [["haar", "gradient"], ("haar", "gradient"), "haar,gradient"])
-def test_families_of_images_by_name(families: Any) -> None:
-    images = np.random.default_rng(0).random((60, 8, 8))
-    y = images[:, :4].sum(axis=(1, 2)) > images[:, 4:].sum(axis=(1, 2))
-    model = fitted(images, y, families)
-    assert [family.name for family in model.model_.families] == ["haar", "gradient"]
-    assert clone(model).fit(images, y).score(images, y) > 0.7
 
 
 def corpus() -> tuple[list[str], NDArray[Any]]:

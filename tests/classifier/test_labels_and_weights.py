@@ -136,8 +136,8 @@ def test_class_weights_are_those_of_scikit_learn(y: Any, class_weight: Any) -> N
 
 def test_balanced_weights_count_weights_of_examples() -> None:
     weight = np.where(np.arange(150) % 4, 1.0, 0.0)
-    kept = weight > 0
-    part = clone(MODEL).set_params(class_weight="balanced").fit(IRIS[kept], SPECIES[kept])
+    weighted = weight > 0
+    part = clone(MODEL).set_params(class_weight="balanced").fit(IRIS[weighted], SPECIES[weighted])
     whole = scores(SPECIES, weight, class_weight="balanced")
     np.testing.assert_array_equal(part.decision_function(IRIS), whole)
     heavy = np.where(SPECIES == 0, 8.0, 1.0)
@@ -150,9 +150,9 @@ def test_weights_of_all_classes_may_name_more() -> None:
     without = {name: weight for name, weight in weights.items() if name != "d"}
     found = scores(NAMES, class_weight=weights)
     np.testing.assert_array_equal(found, scores(NAMES, class_weight=without))
-    kept = np.where(NAMES == "b", 0.0, 1.0)
-    found = scores(NAMES, kept, class_weight={"b": 3})
-    np.testing.assert_array_equal(found, scores(NAMES, kept))
+    weighted = np.where(NAMES == "b", 0.0, 1.0)
+    found = scores(NAMES, weighted, class_weight={"b": 3})
+    np.testing.assert_array_equal(found, scores(NAMES, weighted))
 
 
 def test_a_class_of_weight_zero_is_dropped() -> None:

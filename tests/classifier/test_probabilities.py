@@ -68,8 +68,8 @@ def test_the_least_loss_gives_the_probabilities(weight_init: str, n_classes: int
     chance = np.random.default_rng(n_classes).dirichlet(np.ones(n_classes))
     signs = encode(np.arange(n_classes))
     scores = least_scores(signs, chance, weight_init)[None, :]
-    found = probabilities(scores, np.zeros(scores.shape[1]), 1.0, False)
-    np.testing.assert_allclose(found[0], chance, atol=1e-6)
+    chances = probabilities(scores, np.zeros(scores.shape[1]), 1.0, False)
+    np.testing.assert_allclose(chances[0], chance, atol=1e-6)
 
 
 @pytest.mark.parametrize("weight_init", ["uniform", "balanced"])
@@ -80,8 +80,8 @@ def test_the_least_loss_gives_the_probabilities_of_labels(weight_init: str) -> N
     offsets = label_offsets(every, weight_init, np.ones(len(every)))
     chance = np.random.default_rng(0).dirichlet(np.ones(len(signs)))
     scores = least_scores(signs.astype(np.int8), chance, weight_init)[None, :]
-    found = probabilities(scores, offsets, 1.0, True)
-    np.testing.assert_allclose(found[0], chance @ (signs > 0), atol=1e-6)
+    chances = probabilities(scores, offsets, 1.0, True)
+    np.testing.assert_allclose(chances[0], chance @ (signs > 0), atol=1e-6)
 
 
 def test_offsets_are_those_of_the_docstring() -> None:
@@ -114,10 +114,10 @@ def test_multi_class_is_the_nearest_distribution(n_classes: int, scale: float) -
     scores: Floats = r.normal(size=(40, n_classes)) * scale
     scores[:5] = np.round(scores[:5])  # ties
     zeros = np.zeros(n_classes)
-    found = probabilities(scores, zeros, 1.5, False)
-    np.testing.assert_allclose(found, naive_probabilities(scores, 1.5), atol=1e-11)
+    chances = probabilities(scores, zeros, 1.5, False)
+    np.testing.assert_allclose(chances, naive_probabilities(scores, 1.5), atol=1e-11)
     logs = log_probabilities(scores, zeros, 1.5, False)
-    np.testing.assert_allclose(np.exp(logs), found, atol=1e-12)
+    np.testing.assert_allclose(np.exp(logs), chances, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_labels", [1, 3, 10])
@@ -130,10 +130,10 @@ def test_any_scores_give_probabilities_that_agree_with_the_classes(
     scores: Floats = np.vstack(
         [whole * scale, 1.0 + whole * scale, r.normal(size=whole.shape) * scale]
     )
-    found = probabilities(scores, np.zeros(n_labels), 1.0, False)
-    assert np.all((found >= 0) & (found <= 1))
-    np.testing.assert_allclose(found.sum(axis=1), 1.0, rtol=1e-14)
-    np.testing.assert_array_equal(found.argmax(axis=1), classify(scores))
+    chances = probabilities(scores, np.zeros(n_labels), 1.0, False)
+    assert np.all((chances >= 0) & (chances <= 1))
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-14)
+    np.testing.assert_array_equal(chances.argmax(axis=1), classify(scores))
     logs = log_probabilities(scores, np.zeros(n_labels), 1.0, False)
     assert np.isfinite(logs).all()
     labels = probabilities(scores, np.zeros(n_labels), 1.0, True)
@@ -154,10 +154,10 @@ def test_calibrated_probabilities_keep_the_order_of_the_scores(
     scores[:2] = alphas.sum() * np.array([[1.0], [-1.0]])  # the largest possible ones
     offsets: Floats = np.zeros(1) if n_labels == 1 else r.normal(size=n_labels)
     temperature = rule_temperature(alphas.sum(), [0.2], offsets, n_labels > 1)
-    found = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
+    chances = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
     for label in range(n_labels):
         order = np.argsort(scores[:, label])
-        ranked = found[order, label]
+        ranked = chances[order, label]
         assert np.all(np.diff(ranked) >= 0)
         logits = (2 * scores[order, label] - offsets[label]) / temperature
         assert abs(logits).max() < 30.1
@@ -168,7 +168,7 @@ def test_calibrated_probabilities_keep_the_order_of_the_scores(
         assert ranked[0] > 0
         assert ranked[-1] < 1
         yes = scores[:, label] + r.normal(size=2_000) * scores[:, label].std() > 0
-        areas = [roc_auc_score(yes, one[:, label]) for one in (scores, found)]
+        areas = [roc_auc_score(yes, values[:, label]) for values in (scores, chances)]
         assert areas[0] == areas[1]
 
 
@@ -188,30 +188,30 @@ def iris() -> tuple[Floats, NDArray[Any], BoostSampleClassifier]:
 
 def test_a_classifier_has_probabilities(iris: Any) -> None:
     X, names, model = iris
-    found = model.predict_proba(X)
-    assert found.shape == (len(X), 3)
-    np.testing.assert_array_equal(model.classes_[found.argmax(axis=1)], model.predict(X))
+    chances = model.predict_proba(X)
+    assert chances.shape == (len(X), 3)
+    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
     np.testing.assert_array_equal(
-        found, probabilities(model.decision_function(X), np.zeros(3), model.temperature_, False)
+        chances, probabilities(model.decision_function(X), np.zeros(3), model.temperature_, False)
     )
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found, atol=1e-12)
-    assert log_loss(names, found) < 0.3
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances, atol=1e-12)
+    assert log_loss(names, chances) < 0.3
 
 
 def test_several_labels_have_an_array_that_metrics_take() -> None:
     X, y = load_iris(return_X_y=True)
     Y = np.stack([y == 0, y > 0, X[:, 0] > 5.8, X[:, 1] > 4], axis=1).astype(int)
     model = BoostSampleClassifier(n_rounds=40, random_state=0).fit(X, Y)
-    found = model.predict_proba(X)
-    assert found.shape == Y.shape
+    chances = model.predict_proba(X)
+    assert chances.shape == Y.shape
     assert np.any(model.offset_ != 0.0)
     np.testing.assert_array_equal(
-        found, probabilities(model.decision_function(X), model.offset_, model.temperature_, True)
+        chances, probabilities(model.decision_function(X), model.offset_, model.temperature_, True)
     )
-    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), found, atol=1e-12)
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances, atol=1e-12)
     assert get_scorer("roc_auc")(model, X, Y) > 0.95
     assert get_scorer("average_precision")(model, X, Y) > 0.9
-    assert np.abs(found.mean(axis=0) - Y.mean(axis=0)).max() < 0.1
+    assert np.abs(chances.mean(axis=0) - Y.mean(axis=0)).max() < 0.1
 
 
 def test_soft_voting_and_calibration_of_scikit_learn(iris: Any) -> None:
@@ -230,6 +230,6 @@ def test_two_classes_are_calibrated_by_the_formula() -> None:
     model = BoostSampleClassifier(
         "laminating:scheme=distinct", "stump", n_rounds=10, calibration=None, random_state=0
     )
-    found = cross_val_predict(model, X, noisy, cv=3, method="predict_proba")[:, 1]
-    truth, predicted = calibration_curve(noisy, found, n_bins=4, strategy="quantile")
+    chances = cross_val_predict(model, X, noisy, cv=3, method="predict_proba")[:, 1]
+    truth, predicted = calibration_curve(noisy, chances, n_bins=4, strategy="quantile")
     assert np.abs(truth - predicted).max() < 0.15

@@ -123,11 +123,11 @@ class Fits:
             timers.append(threading.Timer(change, self._change, [path, kind]))
         for timer in timers:
             timer.start()
-        found: list[str] = []
+        seen: list[str] = []
         error: Exception | None = None
         began = time.monotonic()
         try:
-            found = self.fit(as_frame)
+            seen = self.fit(as_frame)
             self.seconds = min(
                 self.seconds, time.monotonic() - began
             )  # the machine was busy before
@@ -135,18 +135,18 @@ class Fits:
             error = reason
         for timer in timers:
             timer.join()
-        ending = self.ending(kind, as_frame, found, error)
+        ending = self.ending(kind, as_frame, seen, error)
         path.write_bytes(content)
         self.endings[f"{kind or 'no file changed'}: {ending}"] += 1
         return ending if ending.startswith("wrong") else ""
 
-    def ending(self, kind: str, as_frame: bool, found: list[str], error: Exception | None) -> str:
+    def ending(self, kind: str, as_frame: bool, seen: list[str], error: Exception | None) -> str:
         """How a fit has ended; begins with "wrong" if it did not end well."""
-        if not error and found == self.usual:
+        if not error and seen == self.usual:
             return "the same model"
         if kind and isinstance(error, DataError | ShardError) and "\n" not in str(error):
             return "one line of error"
-        if kind and not error and found == self._refitted(as_frame):
+        if kind and not error and seen == self._refitted(as_frame):
             return "the model of the changed files"
         return f"wrong: {error or 'another model'!r}"
 

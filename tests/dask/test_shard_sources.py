@@ -81,15 +81,15 @@ def test_weights_are_those_of_one_machine(
 ) -> None:
     _, y, weight = made
     table = table_of(client, made, weighted=weighted, class_weight=class_weight)
-    found: list[Any] = [source.load().example_weight for source in table.sources]
+    loaded: list[Any] = [source.load().example_weight for source in table.sources]
     if class_weight is None and not weighted:
-        assert found == [None, None]
+        assert loaded == [None, None]
         return
-    here: Any = check_example_weight(weight if weighted else None, N)
-    here = check_example_weight(with_class_weight(class_weight, y, here), N)
-    np.testing.assert_allclose(np.concatenate(found), here, rtol=1e-14)
+    local: Any = check_example_weight(weight if weighted else None, N)
+    local = check_example_weight(with_class_weight(class_weight, y, local), N)
+    np.testing.assert_allclose(np.concatenate(loaded), local, rtol=1e-14)
     if class_weight is None:
-        np.testing.assert_array_equal(np.concatenate(found), here)
+        np.testing.assert_array_equal(np.concatenate(loaded), local)
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_several_labels_a_row(made: Any, client: Any, rng: np.random.Generator) 
     facts, sources = table_of(client, (X, y, weight))
     assert facts.multi_label
     assert facts.n_labels == 3
-    found = np.concatenate([source.load().Y for source in sources])
-    np.testing.assert_array_equal(found, encode(y))
+    loaded = np.concatenate([source.load().Y for source in sources])
+    np.testing.assert_array_equal(loaded, encode(y))
     from boostsample.classifier.prediction.probabilities import label_offsets
 
     np.testing.assert_allclose(facts.offset, label_offsets(encode(y), "balanced", weight))
@@ -299,6 +299,6 @@ def check_checksums(
 def test_shards_are_runs_of_parts_without_gaps(
     n_rows: list[int], n_shards: int, runs: list[tuple[int, int]]
 ) -> None:
-    found = [(one.start, one.stop) for one in cut_shards(n_rows, n_shards)]
-    assert found == runs
-    assert all(sum(n_rows[start:stop]) for start, stop in found)
+    loaded = [(one.start, one.stop) for one in cut_shards(n_rows, n_shards)]
+    assert loaded == runs
+    assert all(sum(n_rows[start:stop]) for start, stop in loaded)

@@ -164,8 +164,8 @@ def test_every_kind_of_table_gives_the_same_shards(
     X, y, weight = made
     first, second, third = kind(made, client, tmp_path)
     facts, sources = read_table(client, first, second, third, TableSettings(n_shards=2))
-    kept = weight > 0
-    assert sum(facts.n_rows) == kept.sum()
+    weighted = weight > 0
+    assert sum(facts.n_rows) == weighted.sum()
     assert facts.classes.tolist() == ["a", "b", "c"]
     assert [source.n_examples for source in sources] == [
         sum(facts.n_rows[: len(sources[0].parts)]),
@@ -177,15 +177,15 @@ def test_every_kind_of_table_gives_the_same_shards(
     first, second, third = as_arrays(made, client, tmp_path)
     reference, _ = read_table(client, first, second, third, TableSettings(n_shards=1))
     np.testing.assert_array_equal(facts.cuts[0], reference.cuts[0])
-    values = X[kept].astype(np.float32)
+    values = X[weighted].astype(np.float32)
     for feature in range(4):
         cuts = facts.cuts[0][feature]
         expected = [0 if np.isnan(x) else 1 + int((cuts <= x).sum()) for x in values[:, feature]]
         assert bins[feature].tolist() == expected
     labels = np.concatenate([one.Y for one in shards])
-    assert np.array(["a", "b", "c"])[labels.argmax(axis=1)].tolist() == y[kept].tolist()
+    assert np.array(["a", "b", "c"])[labels.argmax(axis=1)].tolist() == y[weighted].tolist()
     weights = np.concatenate([np.asarray(one.example_weight) for one in shards])
-    np.testing.assert_array_equal(weights, weight[kept] / 2)  # the largest between 1 and 2
+    np.testing.assert_array_equal(weights, weight[weighted] / 2)  # the largest between 1 and 2
 
 
 def test_names_of_columns_are_found(made: Made, client: Any, tmp_path: Path) -> None:

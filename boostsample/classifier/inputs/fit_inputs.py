@@ -340,10 +340,11 @@ def _fault(X: Any) -> str:
     if is_frame(X):
         TableColumns.learn(X).transform(X)  # names the column
         return ""
-    if hasattr(X, "tocsc"):
-        X = X.toarray() if np.isinf(X.tocsc().data).any() else np.zeros((1, 1))
+    table: Any = X
+    if hasattr(table, "tocsc"):  # a matrix that may be too large as an array
+        table = table.toarray() if np.isinf(table.tocsc().data).any() else np.zeros((1, 1))
     try:
-        table = np.asarray(X)
+        table = np.asarray(table)
     except ValueError:
         return (
             "X must have equally many features in each example, got examples of different "

@@ -71,9 +71,9 @@ def read_table(
     ----------
     client : distributed.Client
     X : Dask array, Dask data frame, list of delayed parts, or path
-        A path is that of a folder, or of one file, that workers read: see `inputs.folders`.
+        A path is that of a folder, or of one file, that workers read: see `inputs.parts`.
     y, sample_weight
-        With the chunks of X, or columns of it; see `inputs.parts` and `inputs.folders`.
+        With the chunks of X, or columns of it; see `inputs.parts`.
     settings : TableSettings
 
     Raises
