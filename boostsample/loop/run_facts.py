@@ -60,10 +60,10 @@ def run_facts(
         "random stream (seed)": _checksum(sha256_of_bytes(pack_state(stream).encode())),
     }
     for family in families:
-        what = f"family {family.name!r}"
-        own = _checksum(sha256_of_json(family.settings()))
-        facts |= _class_facts(what, family, {"settings": own})
-        facts[f"number of features of the {what}"] = family.n_features
+        part = f"family {family.name!r}"
+        settings_of_family = _checksum(sha256_of_json(family.settings()))
+        facts |= _class_facts(part, family, {"settings": settings_of_family})
+        facts[f"number of features of the {part}"] = family.n_features
     return facts
 
 
@@ -76,19 +76,19 @@ def _checksum(digest: str) -> str:
     return _CHECKSUM + digest
 
 
-def _class_facts(what: str, one: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a strategy, learner or family `what`: class, settings, source code.
+def _class_facts(part: str, instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a strategy, learner or family `part`: class, settings, source code.
 
     The source code is that of `code_of`; classes of this distribution have none: their results
     have a version.
     """
-    kind = type(one)
-    facts = {what: _name_of(kind)}
+    kind = type(instance)
+    facts = {part: _name_of(kind)}
     for name, value in settings.items():
-        facts[f"{name} of the {what}"] = _plain(value, f"{name} of {kind.__name__}")
+        facts[f"{name} of the {part}"] = _plain(value, f"{name} of {kind.__name__}")
     code = code_of(kind)
     if code:
-        facts[f"source code of the {what}"] = _checksum(code)
+        facts[f"source code of the {part}"] = _checksum(code)
     return facts
 
 
@@ -144,10 +144,10 @@ def _text(value: Any) -> str:
 
 
 def _difference(name: str, saved: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    values = [one.get(name, _ABSENT) for one in (saved, now)]
+    values = [facts.get(name, _ABSENT) for facts in (saved, now)]
     if any(str(value).startswith(_CHECKSUM) for value in values):
         return f"other {name}"
     brief = reprlib.Repr()
     brief.maxstring = brief.maxother = 60
-    first, second = (one if isinstance(one, str) else brief.repr(one) for one in values)
+    first, second = (value if isinstance(value, str) else brief.repr(value) for value in values)
     return f"{name} {first}, now {second}"

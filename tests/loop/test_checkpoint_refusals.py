@@ -130,6 +130,15 @@ def test_other_source_code_of_a_strategy(path: Path, monkeypatch: pytest.MonkeyP
     assert "another run: other source code of the strategy; other source code of the" in text
 
 
+def test_a_class_whose_code_cannot_be_read_has_no_checkpoint(tmp_path: Path) -> None:
+    space: dict[str, Any] = {"UniformNaive": UniformNaive}
+    exec("class Ghost(UniformNaive):\n    pass", space)
+    booster = new_booster(space["Ghost"]())
+    with pytest.raises(SettingError, match=r"of the class Ghost must be readable, .* in a file"):
+        Checkpoint(tmp_path / "run.checkpoint", booster)
+    booster.next_round()  # without a file, it trains
+
+
 def test_weights_that_do_not_follow_from_the_terms(path: Path) -> None:
     entries = archive_entries(path.read_bytes())
     entries["votes"] = entries["votes"] ^ np.uint8(0x80)
