@@ -176,10 +176,10 @@ def test_the_strategy_is_kept_with_what_it_has_learned(
     digits: tuple[NDArray[Any], NDArray[Any]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     X, y = digits[0][:60], digits[1][:60]
-    given = make_strategy("ucb")
-    model = BoostSampleClassifier(given, "stump", n_rounds=4, random_state=0).fit(X, y)
-    assert model.strategy_ is not given
-    assert not hasattr(given, "counts_")
+    strategy = make_strategy("ucb")
+    model = BoostSampleClassifier(strategy, "stump", n_rounds=4, random_state=0).fit(X, y)
+    assert model.strategy_ is not strategy
+    assert not hasattr(strategy, "counts_")
     assert model.strategy_.counts_.sum() == 4
     assert capsys.readouterr().err == ""
 

@@ -56,8 +56,13 @@ def data(kind: str = "classes") -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 def classifier(path: Path | None = None, **settings: Any) -> BoostSampleClassifier:
-    given: dict[str, Any] = {"learner": "stump", "n_rounds": ROUNDS, "random_state": 3, **settings}
-    return BoostSampleClassifier(Stops(2), checkpoint=path, checkpoint_seconds=0, **given)
+    parameters: dict[str, Any] = {
+        "learner": "stump",
+        "n_rounds": ROUNDS,
+        "random_state": 3,
+        **settings,
+    }
+    return BoostSampleClassifier(Stops(2), checkpoint=path, checkpoint_seconds=0, **parameters)
 
 
 def rounds_in(path: Path) -> int:
@@ -129,10 +134,10 @@ def test_other_settings_and_data_are_refused(path: Path) -> None:
         "other features in the bank": {"X": X + 1},
     }
     for message, settings in others.items():
-        given: dict[str, Any] = {"X": X, "y": y, "sample_weight": None}
-        given |= {name: settings.pop(name) for name in list(settings) if name in given}
+        data_given: dict[str, Any] = {"X": X, "y": y, "sample_weight": None}
+        data_given |= {name: settings.pop(name) for name in list(settings) if name in data_given}
         with pytest.raises(DataError, match=message):
-            classifier(path, **settings).fit(**given)
+            classifier(path, **settings).fit(**data_given)
     assert path.read_bytes() == before
 
 
@@ -177,27 +182,27 @@ def test_settings_of_the_checkpoint_are_checked() -> None:
 
 def test_early_stopping_and_calibration_come_back(path: Path, stop: Callable[[int], None]) -> None:
     X, y = data()
-    given: dict[str, Any] = {"n_rounds": 400, "early_stopping": True, "eval_metric": "error"}
-    straight = classifier(**given).fit(X, y)
+    parameters: dict[str, Any] = {"n_rounds": 400, "early_stopping": True, "eval_metric": "error"}
+    straight = classifier(**parameters).fit(X, y)
     n_rounds = len(straight.history_)
     assert 10 < n_rounds < 400
     stop(n_rounds - 5)
     with pytest.raises(SystemExit):
-        classifier(path, **given).fit(X, y)
+        classifier(path, **parameters).fit(X, y)
     stop(0)
     for _ in range(2):  # the second time, nothing is left to train
-        model = classifier(path, **given).fit(X, y)
+        model = classifier(path, **parameters).fit(X, y)
         assert bits(model, X) == bits(straight, X)
         assert np.array_equal(model.validation_error_, straight.validation_error_)
         assert model.temperature_ == straight.temperature_
         assert rounds_in(path) == n_rounds
     with pytest.raises(DataError, match="training examples 63, now 49"):
-        classifier(path, **given, validation_fraction=0.3).fit(X, y)
+        classifier(path, **parameters, validation_fraction=0.3).fit(X, y)
 
 
 def test_a_fit_that_continues_a_model(path: Path, stop: Callable[[int], None]) -> None:
     X, y = data()
-    first, other = (classifier(n_rounds=3, random_state=one).fit(X, y) for one in (0, 1))
+    first, other = (classifier(n_rounds=3, random_state=seed).fit(X, y) for seed in (0, 1))
     want = bits(classifier().fit(X, y, init_model=first), X)
     stop(5)
     with pytest.raises(SystemExit):

@@ -132,8 +132,8 @@ def test_columns_survive_as_text() -> None:
         columns = TableColumns.learn(frame)
         again = TableColumns.from_json(columns.to_json())
         assert again.columns == columns.columns
-        for one, other in zip(again.columns, columns.columns, strict=True):
-            assert [*map(type, one.categories)] == [*map(type, other.categories)]
+        for read, other in zip(again.columns, columns.columns, strict=True):
+            assert [*map(type, read.categories)] == [*map(type, other.categories)]
         np.testing.assert_array_equal(again.transform(frame), columns.transform(frame))
 
 
@@ -358,8 +358,8 @@ def test_groups_of_features(families: Any, want: dict[str, list[str]]) -> None:
     names = model.columns_.names
     assert names[1] == "town_home=Bonn"
     same = [Columns(part, name, column_names=names) for name, part in want.items()]
-    found = {family.name: family.columns for family in model.model_.families}
-    assert found == {family.name: family.columns for family in same}
+    columns = {family.name: family.columns for family in model.model_.families}
+    assert columns == {family.name: family.columns for family in same}
 
 
 def test_groups_by_type_of_polars() -> None:

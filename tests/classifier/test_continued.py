@@ -34,8 +34,8 @@ def first(digits: Digits) -> BoostSampleClassifier:
 
 def fitted(digits: Digits, init_model: Any = None, **settings: Any) -> BoostSampleClassifier:
     usual = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
-    given: dict[str, Any] = {"n_rounds": 12, "random_state": 0, **usual, **settings}
-    return BoostSampleClassifier(**given).fit(*digits, init_model=init_model)
+    parameters: dict[str, Any] = {"n_rounds": 12, "random_state": 0, **usual, **settings}
+    return BoostSampleClassifier(**parameters).fit(*digits, init_model=init_model)
 
 
 def exponential_loss(model: BoostSampleClassifier, digits: Digits) -> float:
@@ -58,8 +58,8 @@ def test_a_model_grows(
     tmp_path: Path,
 ) -> None:
     first.save(tmp_path / "a.bsm")
-    given = {"file": tmp_path / "a.bsm", "classifier": first, "model": first.model_}[how]
-    more = fitted(digits, given, learner=learner, learning_rate=learning_rate)
+    start = {"file": tmp_path / "a.bsm", "classifier": first, "model": first.model_}[how]
+    more = fitted(digits, start, learner=learner, learning_rate=learning_rate)
     assert len(more.model_) == 24
     assert more.model_.families == first.model_.families
     np.testing.assert_array_equal(more.model_.alpha[:12], first.model_.alpha)
@@ -81,10 +81,10 @@ def test_full_search_continues_as_if_it_had_not_stopped() -> None:
     scores = Model(bank.families, terms, 3).decision_function(X)
     rest = Booster(bank, None, Y, n_rounds=6, scores=scores, **settings)
     for _ in range(6):
-        one, other = whole.next_round(), rest.next_round()
-        assert [t.feature for t in one.terms] == [t.feature for t in other.terms]
-        assert one.edge == pytest.approx(other.edge, rel=1e-5)
-        want = one.rows[-1]["log10_loss"]
+        straight, other = whole.next_round(), rest.next_round()
+        assert [t.feature for t in straight.terms] == [t.feature for t in other.terms]
+        assert straight.edge == pytest.approx(other.edge, rel=1e-5)
+        want = straight.rows[-1]["log10_loss"]
         assert other.rows[-1]["log10_loss"] == pytest.approx(want, rel=1e-5)
 
 
@@ -94,8 +94,8 @@ def test_scores_of_zero_change_no_bit() -> None:
         return stumps_of(booster, 5), booster
 
     X, Y = table(80, 6), noisy_labels(80)
-    (one, plain), (other, continued) = runs(), runs(scores=np.zeros((80, 3)))
-    assert one == other
+    (first, plain), (other, continued) = runs(), runs(scores=np.zeros((80, 3)))
+    assert first == other
     assert rows_of(plain, 2) == rows_of(continued, 2)
     assert plain.facts() != continued.facts()
     assert runs(scores=np.ones((80, 3)))[1].facts() != continued.facts()
@@ -131,7 +131,7 @@ def test_a_run_with_scores_is_restored_and_replayed() -> None:
     straight, replayed = booster(), booster()
     rounds = [straight.next_round() for _ in range(4)]
     state = straight.small_state()
-    replayed.replay([one.terms for one in rounds], [one.edge for one in rounds], state)
+    replayed.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
     assert rows_of(straight, 3) == rows_of(replayed, 3)
 
 
@@ -215,9 +215,9 @@ def test_what_does_not_fit(
     error: type[Exception],
     message: str,
 ) -> None:
-    given = digits if change is None else change(*digits)
+    data = digits if change is None else change(*digits)
     with pytest.raises(error, match=message):
-        fitted(given, first, **settings)
+        fitted(data, first, **settings)
 
 
 def test_what_is_no_model(digits: Digits, first: BoostSampleClassifier) -> None:

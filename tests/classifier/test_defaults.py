@@ -80,8 +80,8 @@ def test_more_classes_are_searched_on_more_rows(
 
 
 def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    mine = Laminating(scheme="distinct")
-    assert choose_settings(mine, "stump", None, 1000, 5) == (mine, "stump", None)
+    strategy = Laminating(scheme="distinct")
+    assert choose_settings(strategy, "stump", None, 1000, 5) == (strategy, "stump", None)
     assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=8", "3N")
     named = BoostSampleClassifier("ucb", "stump", n_rounds=2, random_state=0).fit(*digits)
     assert {row["looks_search"] for row in named.history_} == {10 * 300}

@@ -57,7 +57,7 @@ def naive_points(n_rounds: int) -> list[int]:
     points = [1]
     while points[-1] < n_rounds:
         points.append(points[-1] + max(1, points[-1] // 16))
-    return [one for one in points if one <= n_rounds]
+    return [point for point in points if point <= n_rounds]
 
 
 def naive_choice(losses: dict[int, float]) -> int:
@@ -90,7 +90,7 @@ def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: 
     rows = follower.history([Round([], [{}, {}], 0.5)] * n_rounds)
     expected = [sign * losses.get(at, np.nan) for at in range(1, n_rounds + 1)]
     for part in (rows[::2], rows[1::2]):
-        np.testing.assert_array_equal([one["validation"] for one in part], expected)
+        np.testing.assert_array_equal([row["validation"] for row in part], expected)
 
 
 def class_rows(seed: int, n_classes: int, n: int = 80) -> tuple[HeldScores, NDArray[Any]]:
@@ -132,14 +132,14 @@ def test_metrics_are_those_of_scikit_learn(n_classes: int, seed: int) -> None:
     assert value("balanced_error") == pytest.approx(100 * (1 - recall))
     areas = [naive_auc(codes == k, chances[:, k], weight) for k in np.unique(codes)]
     assert value("auc") == pytest.approx(np.mean(areas), rel=1e-6)
-    given: list[Any] = []
+    received: list[Any] = []
 
     def brier(truth: Any, p: Any, sample_weight: Any) -> float:
-        given[:] = [truth.tolist(), sample_weight.tolist()]
+        received[:] = [truth.tolist(), sample_weight.tolist()]
         return float(np.mean((p - (truth[:, None] == classes)) ** 2))
 
     assert value(brier) == pytest.approx(np.mean((chances - np.eye(n_classes)[codes]) ** 2))
-    assert given == [y.tolist(), weight.tolist()]
+    assert received == [y.tolist(), weight.tolist()]
 
 
 def naive_auc(yes: NDArray[Any], scores: NDArray[Any], weight: NDArray[Any]) -> float:
@@ -191,7 +191,7 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     model.fit(X[:400], y[:400], eval_set=sets, **val)
     whole = classifier(n_rounds=40, random_state=0).fit(X[:400], y[:400])
     stages = list(whole.staged_predict(X[400:]))
-    expected = [100 * np.average(one != y[400:], weights=weight) for one in stages]
+    expected = [100 * np.average(stage != y[400:], weights=weight) for stage in stages]
     np.testing.assert_allclose(model.validation_error_, expected)
     scored = {at: expected[at - 1] for at in naive_points(40)}
     assert model.n_rounds_ == len(model.model_) == naive_choice(scored)
@@ -202,7 +202,7 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     curve = [scored.get(at, np.nan) for at in range(1, 41)]
     np.testing.assert_allclose(columns["validation"], curve)
     np.testing.assert_allclose(columns["eval_set_1"], curve)
-    first = [100 * np.mean(one[:100] != y[400:500]) for one in stages]
+    first = [100 * np.mean(stage[:100] != y[400:500]) for stage in stages]
     np.testing.assert_allclose(columns["eval_set_0"][:32], first[:32])
     only_watched = classifier(n_rounds=40, eval_metric="error", random_state=0)
     only_watched.fit(X[:400], y[:400], eval_set=sets)
@@ -266,10 +266,10 @@ def test_several_labels_and_sparse_tables(digits: Data, bank: str) -> None:
     dense = model.fit(X[:400], Y[:400], X_val=X[400:], y_val=Y[400:]).validation_error_
     if bank == "memory":
         whole = classifier(n_rounds=24, random_state=0).fit(X[:400], Y[:400])
-        expected = [100 * np.mean(one != Y[400:]) for one in whole.staged_predict(X[400:])]
+        expected = [100 * np.mean(stage != Y[400:]) for stage in whole.staged_predict(X[400:])]
         np.testing.assert_allclose(dense, expected)
-        given = csc_array(X[:400]), Y[:400]
-        model.fit(*given, X_val=csc_array(X[400:]), y_val=Y[400:])
+        table = csc_array(X[:400]), Y[:400]
+        model.fit(*table, X_val=csc_array(X[400:]), y_val=Y[400:])
         np.testing.assert_array_equal(model.validation_error_, dense)
         model.fit(X[:400], Y[:400], X_val=csc_array(X[400:]), y_val=Y[400:])
         np.testing.assert_array_equal(model.validation_error_, dense)
@@ -398,11 +398,11 @@ def test_bad_validation(
     message: str,
 ) -> None:
     X, y = digits
-    given = {"X": X, "y": y, "y + 1": y + 1, "y[:3]": y[:3], "X[:, 1:]": X[:, 1:]}
-    given |= {"X[:1]": X[:1], "y[:1]": y[:1]}
-    given["np.stack([y, y])"] = np.stack([y, y], axis=1)
+    tables = {"X": X, "y": y, "y + 1": y + 1, "y[:3]": y[:3], "X[:, 1:]": X[:, 1:]}
+    tables |= {"X[:1]": X[:1], "y[:1]": y[:1]}
+    tables["np.stack([y, y])"] = np.stack([y, y], axis=1)
     model = classifier(n_rounds=2, random_state=0, **settings)
-    more: dict[str, Any] = {name: given[one] for name, one in held.items()}
+    more: dict[str, Any] = {name: tables[key] for name, key in held.items()}
     with pytest.raises(error, match=message):
         model.fit(X, y, **more)
 
@@ -422,7 +422,7 @@ def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None
     whole = classifier(n_rounds=12, random_state=1)
     whole.fit(X[:400], y[:400], init_model=first)
     stages = list(whole.staged_predict(X[400:]))
-    expected = [100 * np.mean(one != y[400:]) for one in stages[20:]]
+    expected = [100 * np.mean(stage != y[400:]) for stage in stages[20:]]
     np.testing.assert_allclose(model.validation_error_, expected)
     losses = {row["round"]: row["validation"] for row in model.history_}
     assert model.n_rounds_ == 20 + naive_choice(losses)

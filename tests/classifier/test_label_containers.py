@@ -45,9 +45,9 @@ def table_of(n_classes: int) -> NDArray[np.float64]:
     return np.tile(np.eye(n_classes), (COPIES, 1))
 
 
-def assert_same(found: list[Any], expected: list[Any]) -> None:
-    assert found == expected
-    assert [*map(type, found)] == [*map(type, expected)]
+def assert_same(actual: list[Any], expected: list[Any]) -> None:
+    assert actual == expected
+    assert [*map(type, actual)] == [*map(type, expected)]
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
@@ -66,10 +66,10 @@ def test_values_and_types_come_back(container: str, data: Any, tmp_path: Path) -
     weights = {value: 1.0 + at for at, value in enumerate(values)}
     model = clone(MODEL).set_params(class_weight=weights).fit(X, y)
     model.save(tmp_path / "model.bsm", overwrite=True)
-    for one in (model, BoostSampleClassifier.load(tmp_path / "model.bsm")):
-        assert_same(one.classes_.tolist(), sorted(values))
-        assert_same(one.predict(X).tolist(), values * COPIES)
-        assert one.score(X, y) == 1.0
+    for fitted in (model, BoostSampleClassifier.load(tmp_path / "model.bsm")):
+        assert_same(fitted.classes_.tolist(), sorted(values))
+        assert_same(fitted.predict(X).tolist(), values * COPIES)
+        assert fitted.score(X, y) == 1.0
     more = clone(MODEL).fit(X, values * COPIES, init_model=tmp_path / "model.bsm")
     assert_same(more.classes_.tolist(), sorted(values))
 
@@ -85,8 +85,8 @@ def test_dtypes_of_numbers_come_back(dtype: Any, tmp_path: Path) -> None:
         model = clone(MODEL).fit(table_of(2), labels)
         model.save(tmp_path / "model.bsm", overwrite=True)
         loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
-        for found in (model.classes_, model.predict(table_of(2)), loaded.classes_):
-            assert found.dtype.newbyteorder("=") == dtype.newbyteorder("=")
+        for classes in (model.classes_, model.predict(table_of(2)), loaded.classes_):
+            assert classes.dtype.newbyteorder("=") == dtype.newbyteorder("=")
         assert model.classes_.tolist() == [0, 1]
 
 

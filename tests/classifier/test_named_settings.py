@@ -109,14 +109,14 @@ def test_the_default_learner_takes_limits(iris: tuple[NDArray[Any], NDArray[Any]
 
 def test_a_random_search_over_the_default_object(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
     space = {"learner__n_leaves": [2, 3, 4], "learning_rate": uniform(0.05, 0.9), "n_rounds": [3]}
-    found = RandomizedSearchCV(
+    search = RandomizedSearchCV(
         BoostSampleClassifier(random_state=0), space, n_iter=4, cv=2, random_state=0
     )
-    found.fit(*iris)
-    best, chosen = found.best_estimator_, found.best_params_
+    search.fit(*iris)
+    best, chosen = search.best_estimator_, search.best_params_
     assert best.learner == f"auto:n_leaves={chosen['learner__n_leaves']}"
     assert best.learning_rate == chosen["learning_rate"]
-    assert len({repr(one) for one in found.cv_results_["params"]}) == 4
+    assert len({repr(params) for params in search.cv_results_["params"]}) == 4
 
 
 @pytest.mark.parametrize(

@@ -39,26 +39,26 @@ def test_each_stage_is_the_model_of_its_rounds(
     monkeypatch.setattr(prediction_mixin, "_CHUNK", 5)
     model = BoostSampleClassifier(learner=learner, n_rounds=13, random_state=0)
     model.fit(X, targets(kind, y))
-    given, whole = X[:50], model.decision_function(X[:50])
-    scores = list(model.staged_decision_function(given))
+    rows, whole = X[:50], model.decision_function(X[:50])
+    scores = list(model.staged_decision_function(rows))
     assert len(scores) == model.n_rounds_ == 13
-    for n_rounds, one in enumerate(scores, start=1):
-        expected = model.model_.decision_function(given, n_rounds).reshape(one.shape)
-        np.testing.assert_allclose(one, expected, atol=1e-12)
+    for n_rounds, stage in enumerate(scores, start=1):
+        expected = model.model_.decision_function(rows, n_rounds).reshape(stage.shape)
+        np.testing.assert_allclose(stage, expected, atol=1e-12)
     assert scores[-1].shape == whole.shape
-    predicted = list(model.staged_predict(given))
-    np.testing.assert_array_equal(predicted[-1], model.predict(given))
+    predicted = list(model.staged_predict(rows))
+    np.testing.assert_array_equal(predicted[-1], model.predict(rows))
     weight = np.arange(50.0)
     truth = targets(kind, y)[:50]
-    assert list(model.staged_score(given, truth, weight))[-1] == model.score(given, truth, weight)
-    shares = [np.mean((one == truth).reshape(50, -1).all(axis=1)) for one in predicted]
-    np.testing.assert_allclose(list(model.staged_score(given, truth)), shares)
-    chances = list(model.staged_predict_proba(given))
-    np.testing.assert_allclose(chances[-1], model.predict_proba(given), atol=1e-12)
-    for labels, one in zip(predicted, chances, strict=True):
+    assert list(model.staged_score(rows, truth, weight))[-1] == model.score(rows, truth, weight)
+    shares = [np.mean((stage == truth).reshape(50, -1).all(axis=1)) for stage in predicted]
+    np.testing.assert_allclose(list(model.staged_score(rows, truth)), shares)
+    chances = list(model.staged_predict_proba(rows))
+    np.testing.assert_allclose(chances[-1], model.predict_proba(rows), atol=1e-12)
+    for labels, stage in zip(predicted, chances, strict=True):
         if kind != "several labels":
-            np.testing.assert_allclose(one.sum(axis=1), 1.0)
-            np.testing.assert_array_equal(model.classes_[one.argmax(axis=1)], labels)
+            np.testing.assert_allclose(stage.sum(axis=1), 1.0)
+            np.testing.assert_array_equal(model.classes_[stage.argmax(axis=1)], labels)
 
 
 def test_the_last_stage_has_the_bits_of_the_model(digits: Data) -> None:
@@ -74,11 +74,11 @@ def test_stages_do_not_share_memory(digits: Data) -> None:
     model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, y)
     stages = model.staged_decision_function(X[:30])
     first = next(stages)
-    kept = first.copy()
+    before = first.copy()
     first[:] = 0.0
     second = next(stages)
     np.testing.assert_allclose(second, model.model_.decision_function(X[:30], 2))
-    assert np.any(kept != 0.0)
+    assert np.any(before != 0.0)
 
 
 def test_X_is_checked_at_once(digits: Data) -> None:

@@ -50,8 +50,8 @@ def test_two_fits_are_one_longer_fit(digits: Data, settings: dict[str, Any]) -> 
     whole.fit(X, y, sample_weight=weight)
     if "bank" in settings:  # what was computed depends on the fit
         columns = ("feature", "threshold", "edge", "alpha", "log10_loss")
-        found = [[[row[c] for c in columns] for row in rows(one)] for one in (model, whole)]
-        assert found[0] == found[1]
+        values = [[[row[c] for c in columns] for row in rows(fitted)] for fitted in (model, whole)]
+        assert values[0] == values[1]
     else:
         assert rows(model) == rows(whole)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
@@ -117,7 +117,7 @@ def test_what_differs_is_named(
     X, y = digits
     model = classifier(n_rounds=5, warm_start=True, random_state=0).fit(X, y)
     before = model.decision_function(X)
-    given = {
+    data_of_fit = {
         "same": (X, y),
         "fewer rows": (X[:-1], y[:-1]),
         "other labels": (X, np.roll(y, 1)),
@@ -128,7 +128,7 @@ def test_what_differs_is_named(
     }[data]
     model.set_params(**{"n_rounds": 9, **settings})
     with pytest.raises(error, match=message):
-        model.fit(*given)
+        model.fit(*data_of_fit)
     np.testing.assert_array_equal(model.decision_function(X), before)
 
 

@@ -39,8 +39,8 @@ def loaded_by_workers(client: Any, sources: Sequence[Source]) -> list[ShardData]
 
     def load(source: bytes, worker: Any) -> ShardData:
         name_worker(worker)
-        found: ShardData = cloudpickle.loads(source).load()
-        return found
+        shard: ShardData = cloudpickle.loads(source).load()
+        return shard
 
     pickled = [cloudpickle.dumps(source) for source in sources]
     with ThreadPoolExecutor(len(sources)) as pool:

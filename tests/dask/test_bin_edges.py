@@ -70,10 +70,10 @@ def test_each_part_gives_its_share_of_the_sample() -> None:
     ends = [0, 1000, 1500, 4000]
     X = np.stack([np.repeat([0, 1, 2], np.diff(ends)), np.arange(4000)], axis=1)
     parts = summaries(X, ends, 800)
-    assert [one.sample.shape[0] for one in parts] == [534, 500, 534]
+    assert [part.sample.shape[0] for part in parts] == [534, 500, 534]
     assert merged(parts, None, 800).n_reference == 800
-    for one in parts:
-        rows = one.sample[:, 1]
+    for part in parts:
+        rows = part.sample[:, 1]
         assert np.unique(rows).size == rows.size
     few = merged(parts, None, 300)
     assert few.n_reference == pytest.approx(300, abs=3)
@@ -88,13 +88,13 @@ def test_no_sample_is_too_small_for_its_share() -> None:
 
 def test_the_sample_depends_on_part_and_size_alone(rng: np.random.Generator) -> None:
     X = rng.normal(size=(500, 2))
-    one, other = (summarise(X, np.arange(500) % 2, None, 3, 40, "uniform") for _ in range(2))
-    np.testing.assert_array_equal(one.sample, other.sample)
-    rows = np.flatnonzero(np.isin(X[:, 0], one.sample[:, 0]))
+    part, other = (summarise(X, np.arange(500) % 2, None, 3, 40, "uniform") for _ in range(2))
+    np.testing.assert_array_equal(part.sample, other.sample)
+    rows = np.flatnonzero(np.isin(X[:, 0], part.sample[:, 0]))
     moved = summarise(-X, np.arange(500) % 2, None, 3, 40, "uniform")
     assert np.flatnonzero(np.isin(-X[:, 0], moved.sample[:, 0])).tolist() == rows.tolist()
     next_part = summarise(X, np.arange(500) % 2, None, 4, 40, "uniform")
-    assert not np.array_equal(next_part.sample, one.sample)
+    assert not np.array_equal(next_part.sample, part.sample)
 
 
 def test_quantiles_are_off_by_no_more_than_stated() -> None:
@@ -123,7 +123,7 @@ def test_groups_of_columns_are_families(rng: np.random.Generator) -> None:
     X = rng.normal(size=(30, 5))
     parts = summaries(X, [0, 15, 30])
     facts = merged(parts, {"a": [0, 3], "b": "1-2"}, REFERENCE)
-    assert [one.name for one in facts.families] == ["a", "b"]
+    assert [part.name for part in facts.families] == ["a", "b"]
     whole = FeatureBank.build(facts.families, X)
     np.testing.assert_array_equal(facts.cuts[0], whole.cuts)
 
