@@ -32,7 +32,7 @@ class RoundClock:
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.parts = dict.fromkeys(("own", "draw", "search", "modelling"), 0.0)
+        self.parts: dict[str, float] = dict.fromkeys(("own", "draw", "search", "modelling"), 0.0)
         self._patch = monkeypatch
         for name in _DRAWS:
             self._time(Step, name, lambda *_, **__: "draw")

@@ -57,7 +57,9 @@ def _class(name: str, kind: type) -> Iterator[str]:
             text = docstring_sections(member.__doc__)[""]
             attributes.append(DocEntry(key, _annotation(member.fget), text))
     if attributes:
-        yield "\n".join(_item(f"`{name}.{one.name}`", one.type, one.text) for one in attributes)
+        yield "\n".join(
+            _item(f"`{name}.{entry.name}`", entry.type, entry.text) for entry in attributes
+        )
     for key, member in vars(kind).items():
         if inspect.isfunction(member) and (not key.startswith("_") or key == "__getitem__"):
             yield from _method(name, key, member)
@@ -65,20 +67,20 @@ def _class(name: str, kind: type) -> Iterator[str]:
 
 def _method(name: str, key: str, method: Callable[..., Any]) -> Iterator[str]:
     arguments = ", ".join(
-        str(one.replace(annotation=one.empty))
-        for one in list(inspect.signature(method).parameters.values())[1:]
+        str(entry.replace(annotation=entry.empty))
+        for entry in list(inspect.signature(method).parameters.values())[1:]
     )
     call = f"{name}[{arguments}]" if key == "__getitem__" else f"{name}.{key}({arguments})"
     yield f"#### `{call}` -> {_annotation(method)}"
     sections = docstring_sections(method.__doc__)
     yield _paragraphs(sections[""])
     items = [
-        _item(f"`{one.name}`", one.type, one.text)
-        for one in docstring_entries(sections.get("Parameters", ""))
+        _item(f"`{entry.name}`", entry.type, entry.text)
+        for entry in docstring_entries(sections.get("Parameters", ""))
     ]
     for verb in ("Returns", "Raises"):
-        for one in docstring_entries(sections.get(verb, "")):
-            items.append(_item(f"{verb.lower()} {one.name}", "", one.text))
+        for entry in docstring_entries(sections.get(verb, "")):
+            items.append(_item(f"{verb.lower()} {entry.name}", "", entry.text))
     if items:
         yield "\n".join(items)
 
@@ -90,7 +92,9 @@ def _annotation(function: Callable[..., Any] | None) -> str:
 
 
 def _paragraphs(text: str) -> str:
-    return "\n\n".join(textwrap.fill(" ".join(one.split()), 100) for one in text.split("\n\n"))
+    return "\n\n".join(
+        textwrap.fill(" ".join(paragraph.split()), 100) for paragraph in text.split("\n\n")
+    )
 
 
 def _item(name: str, kind: str, text: str) -> str:

@@ -45,10 +45,10 @@ def phi(value: float, threshold: float) -> int:
 def thresholds_of(values: Sequence[float]) -> list[float]:
     """-inf, then the midpoints of neighbouring values, ascending."""
     different = sorted({v for v in values if not math.isnan(v)})
-    found = [-math.inf]
+    thresholds = [-math.inf]
     for low, high in itertools.pairwise(different):
-        found.append((low + high) / 2)
-    return found
+        thresholds.append((low + high) / 2)
+    return thresholds
 
 
 def initial_weights(Y: NDArray[Any], init: str, s: Sequence[float] | None = None) -> Any:
@@ -73,7 +73,7 @@ def first_of_tie(X: NDArray[Any], tied: Sequence[int], candidates: Sequence[Any]
     """The first tied candidate (feature, threshold) with rows on both sides, or else the first."""
     return min(
         (candidates[at] for at in tied),
-        key=lambda one: len({phi(x, one[1]) for x in X[:, one[0]].tolist()}) < 2,
+        key=lambda pair: len({phi(x, pair[1]) for x in X[:, pair[0]].tolist()}) < 2,
     )
 
 
@@ -130,10 +130,10 @@ class Naive:
     def __init__(
         self, X: NDArray[Any], Y: NDArray[Any], init: str, s: NDArray[Any] | None = None
     ) -> None:
-        kept = np.arange(len(X)) if s is None else np.flatnonzero(s)
-        self.X = X[kept].astype(np.float64)
-        self.Y = Y[kept].astype(np.int64)
-        self.w = initial_weights(self.Y, init, None if s is None else s[kept].tolist())
+        rows = np.arange(len(X)) if s is None else np.flatnonzero(s)
+        self.X = X[rows].astype(np.float64)
+        self.Y = Y[rows].astype(np.int64)
+        self.w = initial_weights(self.Y, init, None if s is None else s[rows].tolist())
         self.log_loss = 0.0
         self.prepare()
 
@@ -245,13 +245,13 @@ class ExactNaive:
     def __init__(
         self, X: NDArray[Any], Y: NDArray[Any], init: str, s: NDArray[Any] | None = None
     ) -> None:
-        kept = np.arange(len(X)) if s is None else np.flatnonzero(s)
-        self.X, self.Y = X[kept].astype(np.float64), Y[kept].astype(np.int64)
+        rows = np.arange(len(X)) if s is None else np.flatnonzero(s)
+        self.X, self.Y = X[rows].astype(np.float64), Y[rows].astype(np.int64)
         n_labels = Y.shape[1]
         self.signed: list[list[Fraction]] = []
         for i, row in enumerate(self.Y.tolist()):
             one_sided = len(set(row)) == 1
-            of_example = Fraction(1 if s is None else int(s[kept[i]]))
+            of_example = Fraction(1 if s is None else int(s[rows[i]]))
             u = [
                 Fraction(1, n_labels)
                 if init == "uniform" or one_sided
@@ -319,8 +319,8 @@ def search(
 
 def side_sums(column: Sequence[int], b: int, rows: NDArray[Any], above: bool) -> list[float]:
     """Sum over the rows whose bin is at least b, or below it, of the signed weights."""
-    mine = [(bin_ >= b) == above for bin_ in column]
-    sums: list[float] = rows[np.array(mine, bool)].sum(axis=0, dtype=np.float64).tolist()
+    inside = [(bin_ >= b) == above for bin_ in column]
+    sums: list[float] = rows[np.array(inside, bool)].sum(axis=0, dtype=np.float64).tolist()
     return sums
 
 

@@ -49,7 +49,7 @@ def mabsplit(edges: Sequence[float], n: int, n_all: int, z: float) -> list[int]:
 def sparrow(agreements: Sequence[int], target: float, delta: float) -> bool:
     """The stopping rule on the agreements, +1 or -1, of one stump."""
     c = [a - target for a in agreements]
-    m, v = sum(c), sum(one**2 for one in c)
+    m, v = sum(c), sum(value**2 for value in c)
     if m <= 0:
         return False
     inner = 3 * v / (2 * abs(m))

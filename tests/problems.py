@@ -54,10 +54,10 @@ def asked_of(families: Sequence[Powers]) -> list[list[int]]:
     return [features for family in families for features in family.asked]
 
 
-def same_bits(one: FeatureBank, other: FeatureBank) -> bool:
+def same_bits(bank: FeatureBank, other: FeatureBank) -> bool:
     """Whether two banks are equal to the bit."""
     return all(
-        getattr(one, name).tobytes() == getattr(other, name).tobytes()
+        getattr(bank, name).tobytes() == getattr(other, name).tobytes()
         for name in ("bins", "cuts", "n_bins", "first")
     )
 
@@ -121,18 +121,18 @@ def perfect(n: int = 40) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
 class Do(Strategy):
     """A strategy whose `choose` is a function: for tests of what strategies may not do."""
 
-    def __init__(self, what: Callable[[Step], Stump]) -> None:
-        self.what = what
+    def __init__(self, chooser: Callable[[Step], Stump]) -> None:
+        self.chooser = chooser
 
     def choose(self, step: Step) -> Stump:
-        return self.what(step)
+        return self.chooser(step)
 
 
-def booster_of(what: Callable[[Step], Stump] | Strategy, **settings: Any) -> Booster:
+def booster_of(chooser: Callable[[Step], Stump] | Strategy, **settings: Any) -> Booster:
     """A booster on 80 examples, 8 features in 2 families and 3 labels."""
-    strategy = what if isinstance(what, Strategy) else Do(what)
-    given: dict[str, Any] = {"rng": 0, "n_rounds": 5, **settings}
-    return Booster(bank_of(table(), groups=2), None, noisy_labels(), strategy, **given)
+    strategy = chooser if isinstance(chooser, Strategy) else Do(chooser)
+    named: dict[str, Any] = {"rng": 0, "n_rounds": 5, **settings}
+    return Booster(bank_of(table(), groups=2), None, noisy_labels(), strategy, **named)
 
 
 def rows_of(booster: Booster, rounds: int) -> list[dict[str, Any]]:

@@ -32,10 +32,10 @@ def layer_of(container: str) -> dict[str, int]:
 
 def children(container: str) -> dict[str, Path]:
     """Modules and packages of a container."""
-    found = {path.stem: path for path in FOLDERS[container].glob("*.py")}
-    found |= {path.parent.name: path.parent for path in FOLDERS[container].glob("*/__init__.py")}
-    del found["__init__"]
-    return found
+    modules = {path.stem: path for path in FOLDERS[container].glob("*.py")}
+    modules |= {path.parent.name: path.parent for path in FOLDERS[container].glob("*/__init__.py")}
+    del modules["__init__"]
+    return modules
 
 
 def imported(path: Path) -> Iterator[tuple[int, str]]:
@@ -56,9 +56,9 @@ def test_there_are_two_layered_containers() -> None:
 def test_every_module_and_folder_is_named_in_a_layer(container: str) -> None:
     named = set(layer_of(container))
     there = set(children(container)) - set(LAYERED[container].get("exhaustive_ignores", ()))
-    what = f"'layers' of the contract for {container} in pyproject.toml"
-    assert there - named == set(), f"name them in the {what}"
-    assert named - there == set(), f"remove them from the {what}"
+    place = f"'layers' of the contract for {container} in pyproject.toml"
+    assert there - named == set(), f"name them in the {place}"
+    assert named - there == set(), f"remove them from the {place}"
 
 
 @pytest.mark.parametrize("container", FOLDERS)

@@ -59,6 +59,6 @@ def test_classify() -> None:
     scores = np.array([[0.0, 0.0, -1.0], [-2.0, -1.0, -1.0], [1.0, 2.0, 3.0]])
     np.testing.assert_array_equal(classify(scores), [0, 1, 2])  # the first wins a tie
     np.testing.assert_array_equal(classify(scores, multi_label=True), [[0, 0, 0]] * 2 + [[1] * 3])
-    one = np.array([[0.0], [1e-9], [-1.0]])
-    np.testing.assert_array_equal(classify(one), [0, 1, 0])
-    np.testing.assert_array_equal(classify(one, multi_label=True), [[0], [1], [0]])
+    column = np.array([[0.0], [1e-9], [-1.0]])
+    np.testing.assert_array_equal(classify(column), [0, 1, 0])
+    np.testing.assert_array_equal(classify(column, multi_label=True), [[0], [1], [0]])

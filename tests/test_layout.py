@@ -30,7 +30,7 @@ def settings() -> dict[str, Any]:
 
 def modules() -> set[str]:
     """Dotted names of all modules and packages, from the real folders."""
-    found = set()
+    names = set()
     for top in ("boostsample", *LINKED):
         prefix = "" if top == "boostsample" else "boostsample/"
         for folder, subfolders, files in os.walk(ROOT / top, followlinks=False):
@@ -39,8 +39,8 @@ def modules() -> set[str]:
             for file in files:
                 if file.endswith(".py"):
                     path = prefix + (Path(folder) / file).relative_to(ROOT).as_posix()
-                    found.add(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
-    return found
+                    names.add(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    return names
 
 
 def packages() -> set[str]:

@@ -32,9 +32,9 @@ def test_house_rules(path: Path) -> None:
     for number, line in enumerate(lines, 1):
         place = f"{names(path)}:{number}"
         assert not UNFINISHED.search(line), f"{place} leaves something to do"
-        found = EXCEPTION.search(line)
-        if found:
-            assert re.search(r"\w{3}", found[1]), f"{place} is an exception without its reason"
+        exception = EXCEPTION.search(line)
+        if exception:
+            assert re.search(r"\w{3}", exception[1]), f"{place} is an exception without its reason"
 
 
 DOCUMENTS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]

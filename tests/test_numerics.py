@@ -29,8 +29,8 @@ def complaint(case: str, now: dict[str, Any], before: dict[str, Any], exact: boo
 @pytest.mark.parametrize("case", numerics.CASES)
 def test_every_strategy_finds_what_it_found(case: str) -> None:
     golden = numerics.golden()
-    here = golden["environment"] == numerics.environment()
-    message = complaint(case, numerics.found(case), golden["cases"][case], exact=here)
+    same = golden["environment"] == numerics.environment()
+    message = complaint(case, numerics.found(case), golden["cases"][case], exact=same)
     assert not message, message
 
 

@@ -17,12 +17,12 @@ def test_members_are_those_of_one_call_a_family_and_leave_the_same_stream(seed: 
     counts = rng.integers(0, min(largest + 2, 80), sizes.size).tolist()
     first = np.cumsum([0, *sizes[:-1]]).tolist()
     families = [FamilyInfo(str(at), int(n), at) for at, n in zip(first, sizes, strict=True)]
-    one, all_at_once = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 1])
+    single, all_at_once = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 1])
     if seed % 2:  # half of a word of the stream is left over
-        one.integers(7, dtype=np.int32)
+        single.integers(7, dtype=np.int32)
         all_at_once.integers(7, dtype=np.int32)
-    want = [family.sample(n, one) for family, n in zip(families, counts, strict=True)]
+    want = [family.sample(n, single) for family, n in zip(families, counts, strict=True)]
     got = sample_members(families, counts, all_at_once)
     assert got.dtype == np.int64
     np.testing.assert_array_equal(got, np.concatenate(want))
-    assert one.bit_generator.state == all_at_once.bit_generator.state
+    assert single.bit_generator.state == all_at_once.bit_generator.state

@@ -153,7 +153,7 @@ def test_entry_points_that_cannot_be_used(name: str, message: str) -> None:
         strategy_class(name)
     with pytest.raises(SettingError, match=message):
         make_strategy(name)
-    (entry,) = [one for one in registry.foreign_entries("strategy") if one.name == name]
+    (entry,) = [foreign for foreign in registry.foreign_entries("strategy") if foreign.name == name]
     assert re.match(f"broken: .*{message}", registry.describe_foreign("strategy", entry))
 
 
@@ -168,7 +168,7 @@ def test_two_distributions_may_not_share_a_name(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(registry, "foreign_entries", lambda kind: entries)
     with pytest.raises(SettingError, match="'x' is taken by one, but two registers b:B under it"):
         registered_class("strategy", "x")
-    assert all("broken" in registry.describe_foreign("strategy", one) for one in entries)
+    assert all("broken" in registry.describe_foreign("strategy", entry) for entry in entries)
 
 
 @pytest.mark.usefixtures("foreign")

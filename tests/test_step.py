@@ -28,8 +28,8 @@ def step_with(budget: int = 10**9, seed: int = 0, two_sided: bool = False) -> St
     return step_of(bank_of(table(), groups=2), noisy_labels(), **how)
 
 
-def one_round(what: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
-    row: dict[str, Any] = booster_of(what, **settings).next_round().rows[0]
+def one_round(choose: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
+    row: dict[str, Any] = booster_of(choose, **settings).next_round().rows[0]
     return row
 
 
@@ -50,10 +50,10 @@ def test_families_sample_distinct_members() -> None:
     step = step_with()
     family = step.families[1]
     for n in (0, 1, 3, 4, 5, 100):
-        found = family.sample(n, step.rng)
-        assert found.dtype == np.int64
-        assert len(set(found.tolist())) == found.size == min(n, 4)
-        assert all(4 <= f < 8 for f in found.tolist())
+        features = family.sample(n, step.rng)
+        assert features.dtype == np.int64
+        assert len(set(features.tolist())) == features.size == min(n, 4)
+        assert all(4 <= f < 8 for f in features.tolist())
     counts = np.zeros(8)
     for _ in range(2000):
         counts[family.sample(2, step.rng)] += 1
@@ -114,10 +114,10 @@ def test_near_edges_are_compared_with_the_votes_of_the_second_search(
     step = step_of(bank_of(X), noisy_labels(), two_sided=True)
     want = step.search([0, 1], step.draw(N))
     monkeypatch.setattr(Searcher, "_run", rounding)
-    found = step.search([0, 1], step.draw(N))
+    searched = step.search([0, 1], step.draw(N))
     assert calls == [2, 2]
-    np.testing.assert_array_equal(found.below, want.below)
-    np.testing.assert_allclose(found.edge, want.edge, atol=1e-6)
+    np.testing.assert_array_equal(searched.below, want.below)
+    np.testing.assert_allclose(searched.edge, want.edge, atol=1e-6)
 
 
 def test_repeats_are_searched_and_paid_again() -> None:
@@ -143,8 +143,8 @@ def test_drawing_is_free_and_several_samples_may_be_held() -> None:
             held.append(step.draw(T, scheme))
             first.append(step.search([0, 1], held[-1]))
     again = [step.search([0, 1], sample) for sample in held]
-    for one, two in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one.edge, two.edge)
+    for row, two in zip(first, again, strict=True):
+        np.testing.assert_array_equal(row.edge, two.edge)
     assert step.spent == 2 * 2 * 2 * 73
 
 

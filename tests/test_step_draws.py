@@ -88,13 +88,13 @@ def test_features_and_members_of_a_pool_with_tiles(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("sizes", [[5], [1, 2, 4, 8, 79], [7, 7, 7], [20, 80, 90], [80], []])
 def test_sizes_of_nested_samples(sizes: list[int], scheme: str) -> None:
     step = step_with()
-    for given in (sizes, tuple(sizes), np.array(sizes, np.int32), iter(sizes)):
-        samples = step.draw_nested(given, scheme)  # type: ignore[arg-type]  # any sequence
-        assert [one.size for one in samples] == [min(size, N) for size in sizes]
-        assert [one.exact for one in samples] == [size >= N for size in sizes]
-        assert {one.scheme for one in samples} <= {scheme}
-        for one in samples:
-            step.search([0], one)
+    for asked in (sizes, tuple(sizes), np.array(sizes, np.int32), iter(sizes)):
+        samples = step.draw_nested(asked, scheme)  # type: ignore[arg-type]  # any sequence
+        assert [sample.size for sample in samples] == [min(size, N) for size in sizes]
+        assert [sample.exact for sample in samples] == [size >= N for size in sizes]
+        assert {sample.scheme for sample in samples} <= {scheme}
+        for sample in samples:
+            step.search([0], sample)
     assert step.spent == 4 * sum(min(size, N) for size in sizes)
 
 
@@ -134,10 +134,10 @@ def dense(rows: Rows, n: int, n_labels: int) -> Any:
     width = rows.base.size
     values = matrix_of_rows(rows.values, rows.values.size // width, width).astype(np.float64)
     columns = rows.examples if rows.examples.size else rows.start + np.arange(len(values))
-    found = np.zeros((n, width))
-    np.add.at(found, columns, values)
+    matrix = np.zeros((n, width))
+    np.add.at(matrix, columns, values)
     np.testing.assert_allclose(rows.base, values.sum(axis=0), atol=1e-5 * np.abs(values).sum())
-    return found[:, :n_labels] * rows.scale
+    return matrix[:, :n_labels] * rows.scale
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -159,28 +159,28 @@ def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
     for _ in range(5):
         weights.release()
         nested = searcher.draw_nested(sizes, scheme, rng)
-        found, signed = np.empty(0), np.zeros((n_bank, n_labels))
+        values, signed = np.empty(0), np.zeros((n_bank, n_labels))
         before = np.zeros(n_bank, np.bool_)
         signed[columns] = (u * Y) / (u * Y).__abs__().sum()
         for size, rows in zip(sizes, nested, strict=True):
-            found = dense(rows, n_bank, n_labels)
-            inside = np.abs(found).sum(axis=1) > 0
+            values = dense(rows, n_bank, n_labels)
+            inside = np.abs(values).sum(axis=1) > 0
             assert set(np.flatnonzero(inside).tolist()) <= set(columns.tolist())
             assert not (before & ~inside).any()
             assert inside.sum() <= size
             if scheme == "distinct":
                 assert inside.sum() == size
             elif size < 60:  # whole hits
-                assert np.abs(found).sum() == pytest.approx(1.0, rel=1e-5)
-                hits = np.abs(found).sum(axis=1) * size
+                assert np.abs(values).sum() == pytest.approx(1.0, rel=1e-5)
+                hits = np.abs(values).sum(axis=1) * size
                 np.testing.assert_allclose(hits, np.rint(hits), atol=1e-4)
             if scheme != "filter" or size == 60:  # labels share an example's weight as they did
-                share = np.abs(found).sum(axis=1, keepdims=True) / (
+                share = np.abs(values).sum(axis=1, keepdims=True) / (
                     np.abs(signed).sum(axis=1, keepdims=True) + 1e-300
                 )
-                np.testing.assert_allclose(found, signed * share, atol=1e-6)
+                np.testing.assert_allclose(values, signed * share, atol=1e-6)
             before = inside
-        np.testing.assert_allclose(found, signed, atol=1e-6)
+        np.testing.assert_allclose(values, signed, atol=1e-6)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES[:3])
@@ -189,10 +189,10 @@ def test_searches_of_nested_samples_report_their_edges(n_labels: int, scheme: st
     """Joined rows: several samples of a draw share an array."""
     step = step_of(bank_of(table(), groups=2), noisy_labels(N, n_labels))
     samples = step.draw_nested([3, 20, 20, 60, N], scheme)
-    found = [step.search(np.arange(F), sample) for sample in samples]
-    for stumps, sample in zip(found[::-1], samples[::-1], strict=True):
+    searches = [step.search(np.arange(F), sample) for sample in samples]
+    for stumps, sample in zip(searches[::-1], samples[::-1], strict=True):
         np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=1e-6)
-    np.testing.assert_array_equal(found[1].edge, found[2].edge)
+    np.testing.assert_array_equal(searches[1].edge, searches[2].edge)
 
 
 @pytest.mark.parametrize("learner", ["tree:n_leaves=6", "product:n_terms=3"])

@@ -46,11 +46,11 @@ def stage_bytes(stages: Sequence[Stage], n: int, n_shards: int, n_labels: int, n
     each bin and label, 8 if the search is exact. Rows need their weights once, 4 bytes for each
     label, and are chosen if they save more than that. Rows that a sample draws twice are sent once.
     """
-    found, of_rows, of_weights = 0.0, 0, 0
+    total, of_rows, of_weights = 0.0, 0, 0
     for stage in stages:
         q, t = stage.n_features, stage.n_examples
         if t >= n:
-            found += q * (8 * n_bins * n_labels + 8 + 1)  # 8: the number of the feature, asked for
+            total += q * (8 * n_bins * n_labels + 8 + 1)  # 8: the number of the feature, asked for
             continue
         bins_before = of_rows if stage.nested else 0
         weights_before = of_weights if stage.nested else 0
@@ -59,11 +59,11 @@ def stage_bytes(stages: Sequence[Stage], n: int, n_shards: int, n_labels: int, n
         if saved > 4 * n_labels * (t - weights_before):
             bins = _different(t - bins_before, n)
             weights = _different(t - weights_before, n)
-            found += q * (bins / n_shards + 8) + 4 * n_labels * weights / n_shards
+            total += q * (bins / n_shards + 8) + 4 * n_labels * weights / n_shards
             of_rows = of_weights = t
         else:
-            found += q * (histogram / n_shards + 8 + 1)
-    return round(found)
+            total += q * (histogram / n_shards + 8 + 1)
+    return round(total)
 
 
 def _different(draws: int, n: int) -> float:
@@ -99,9 +99,9 @@ class TimedShards(LocalShards):
     def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> Any:
         answers: dict[int, Any] = {}
         times = []
-        for number, given in messages.items():
+        for number, parts in messages.items():
             began = time.process_time()
-            answers |= super().exchange({number: given})
+            answers |= super().exchange({number: parts})
             times.append(time.process_time() - began)
         self.slowest += max(times)
         self.all_shards += sum(times)
@@ -134,9 +134,9 @@ def main() -> None:
     parser.add_argument("--latency", default="0.0005,0.002", help="seconds of an exchange")
     parser.add_argument("--bandwidth", type=float, default=1.25e9, help="bytes a second")
     options = parser.parse_args()
-    latencies = [float(one) for one in options.latency.split(",")]
+    latencies = [float(text) for text in options.latency.split(",")]
     columns = ["strategy", "labels", "shards", "exchanges", "bytes", "predicted", "ratio"]
-    columns += ["shard ms", "driver ms", *(f"ms at {1000 * one:g} ms" for one in latencies)]
+    columns += ["shard ms", "driver ms", *(f"ms at {1000 * latency:g} ms" for latency in latencies)]
     say(columns)
     say(["---", *["---:"] * (len(columns) - 1)])
     for n_classes in map(int, options.classes.split(",")):

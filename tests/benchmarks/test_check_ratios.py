@@ -34,9 +34,9 @@ def run_file(path: Path, ratios: dict[str, float], **conditions: Any) -> Path:
 def test_each_ratio_is_worse_better_the_same_new_or_missing(tmp_path: Path) -> None:
     old = {"grown": 2.0, "shrunk": 2.0, "near": 2.0, "gone": 2.0}
     new = {"near": 2.2, "grown": 2.5, "shrunk": 1.5, "fresh": 1.0}
-    kept = reference_of([read_run(run_file(tmp_path / "old.json", old, examples=10))])
+    reference = reference_of([read_run(run_file(tmp_path / "old.json", old, examples=10))])
     now = read_run(run_file(tmp_path / "new.json", new, examples=10))
-    rows, notes = compare_ratios(now["sections"], kept["sections"])
+    rows, notes = compare_ratios(now["sections"], reference["sections"])
     assert rows == [
         ("rounds: grown", "2.50", "2.00", "+25%", "15%", "worse"),
         ("rounds: shrunk", "1.50", "2.00", "-25%", "15%", "better"),
@@ -49,9 +49,9 @@ def test_each_ratio_is_worse_better_the_same_new_or_missing(tmp_path: Path) -> N
 
 def test_ratios_that_scatter_are_allowed_more() -> None:
     assert kept_ratio([3.0]) == kept_ratio([3.0, 3.0]) == {"value": 3.0, "tolerance": 0.15}
-    kept = kept_ratio([1.8, 2.2, 2.0])
-    assert kept == {"value": 2.0, "tolerance": 0.4}
-    assert [verdict(now, kept) for now in (2.7, 2.9, 1.3, 1.1)] == [
+    reference = kept_ratio([1.8, 2.2, 2.0])
+    assert reference == {"value": 2.0, "tolerance": 0.4}
+    assert [verdict(now, reference) for now in (2.7, 2.9, 1.3, 1.1)] == [
         "same",
         "worse",
         "same",
@@ -63,14 +63,14 @@ def test_only_equal_conditions_are_compared(tmp_path: Path) -> None:
     def sections(**conditions: Any) -> Any:
         return read_run(run_file(tmp_path / "r.json", {"ucb": 2.0}, **conditions))["sections"]
 
-    kept = reference_of([{"created": "", "sections": sections(examples=10)}])["sections"]
-    assert len(compare_ratios(sections(examples=10), kept)[0]) == 1
+    reference = reference_of([{"created": "", "sections": sections(examples=10)}])["sections"]
+    assert len(compare_ratios(sections(examples=10), reference)[0]) == 1
     note = "rounds: not compared, examples is 20 here and 10 in the reference"
-    assert compare_ratios(sections(examples=20), kept) == ([], [note])
+    assert compare_ratios(sections(examples=20), reference) == ([], [note])
     note = "rounds: the reference has no such section"
     assert compare_ratios(sections(examples=20), {}) == ([], [note])
     # Sections that did not run are not missed.
-    assert compare_ratios({}, kept) == ([], [])
+    assert compare_ratios({}, reference) == ([], [])
 
 
 def test_a_reference_is_kept_and_compared(
@@ -119,6 +119,6 @@ def test_the_shipped_references(path: Path) -> None:
     assert {"looks", "bounds", "rounds", "growth"} <= set(reference["sections"])
     for section in reference["sections"].values():
         assert section["ratios"]
-        for kept in section["ratios"].values():
-            assert kept["value"] > 0
-            assert kept["tolerance"] >= 0.15
+        for ratio in section["ratios"].values():
+            assert ratio["value"] > 0
+            assert ratio["tolerance"] >= 0.15

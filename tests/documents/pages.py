@@ -54,8 +54,8 @@ def python_blocks(page: Path) -> list[Block]:
 
     The comment ``not run: REASON`` or ``new process`` may stand before a block.
     """
-    found = _PYTHON.findall(read(page))
-    return [Block(code, " ".join(why.split()), bool(new)) for why, new, code in found]
+    blocks = _PYTHON.findall(read(page))
+    return [Block(code, " ".join(why.split()), bool(new)) for why, new, code in blocks]
 
 
 def run_page(page: Path, monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
@@ -90,12 +90,14 @@ def commands(page: Path) -> Iterator[list[str]]:
 
 def links(page: Path) -> list[tuple[str, str]]:
     """Path and anchor of each link that is not a URL; the path is empty on the same page."""
-    found = _LINK.findall(_INDENTED.sub("\n", _FENCED.sub("", read(page))))
-    parts = [target.partition("#") for target in found if "://" not in target]
+    targets = _LINK.findall(_INDENTED.sub("\n", _FENCED.sub("", read(page))))
+    parts = [target.partition("#") for target in targets if "://" not in target]
     return [(path, anchor) for path, _, anchor in parts]
 
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings."""
     headings = _HEADING.findall(_FENCED.sub("", read(page)))
-    return {re.sub(r"[^\w\- ]", "", one.lower()).strip().replace(" ", "-") for one in headings}
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }

@@ -67,7 +67,7 @@ def test_examples_run(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_few_blocks_are_not_run() -> None:
-    skipped = [page.name for page in PAGES for one in python_blocks(page) if one.not_run]
+    skipped = [page.name for page in PAGES for block in python_blocks(page) if block.not_run]
     assert skipped == ["BK10.md", "cluster.md", "shards.md", "shards.md"]  # hours, and clusters
 
 

@@ -17,7 +17,7 @@ ELSEWHERE = {"contributing": "../CONTRIBUTING.md", "changelog": "../CHANGELOG.md
 
 
 def toctree(page: Path) -> list[str]:
-    return [one for block in _TOCTREE.findall(read(page)) for one in block.split()]
+    return [name for block in _TOCTREE.findall(read(page)) for name in block.split()]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -41,8 +41,8 @@ def test_a_section_lists_its_pages_as_the_site_does(section: str) -> None:
 def test_every_page_is_arranged_once() -> None:
     listed = toctree(DOCS / "index.md")
     listed += [name for section in SECTIONS for name in toctree(DOCS / f"{section}.md")]
-    here = [name for name in listed if not name.startswith("generated/")]
-    assert sorted([*here, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
+    pages = [name for name in listed if not name.startswith("generated/")]
+    assert sorted([*pages, "index"]) == sorted(page.stem for page in DOCS.glob("*.md"))
     assert {*SECTIONS} < {*listed}
 
 

@@ -300,24 +300,24 @@ def main() -> None:
     run.add_argument("--sets", default=",".join(SETS))
     run.add_argument("--libraries", default=",".join([*LIBRARIES, *VARIANTS]))
     run.add_argument("--splits", type=int, default=N_SPLITS)
-    one = kinds.add_parser("one")
-    one.add_argument("name")
-    one.add_argument("library")
-    one.add_argument("split", type=int)
-    one.add_argument("--data-dir")
+    single = kinds.add_parser("one")
+    single.add_argument("name")
+    single.add_argument("library")
+    single.add_argument("split", type=int)
+    single.add_argument("--data-dir")
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
-    given = parser.parse_args()
-    if given.what == "measure":
-        sets, libraries = given.sets.split(","), given.libraries.split(",")
-        measure(given.data_dir, given.output, sets, libraries, range(given.splits))
-    elif given.what == "one":
-        row = measure_one(given.name, given.library, given.split, given.data_dir)
+    options = parser.parse_args()
+    if options.what == "measure":
+        sets, libraries = options.sets.split(","), options.libraries.split(",")
+        measure(options.data_dir, options.output, sets, libraries, range(options.splits))
+    elif options.what == "one":
+        row = measure_one(options.name, options.library, options.split, options.data_dir)
         sys.stdout.write(json.dumps(row) + "\n")
     else:
-        lines = tables(given.file)
-        if read(given.file)["library"].isin(VARIANTS).any():
-            lines += ["", *stopping_table(given.file)]
+        lines = tables(options.file)
+        if read(options.file)["library"].isin(VARIANTS).any():
+            lines += ["", *stopping_table(options.file)]
         sys.stdout.write("\n".join(lines) + "\n")
 
 

@@ -43,53 +43,57 @@ Values = dict[str, dict[float, list[float]]]
 
 def all_rows() -> dict[str, Rows]:
     """Rows of every data set: of the strategies of the papers, of others and of halving."""
-    found: dict[str, Rows] = {}
+    rows_of_data: dict[str, Rows] = {}
     for folder in FOLDERS:
         for row in read_results(FOLDER / folder).rows:
-            found.setdefault(str(row["data"]).split("(")[0], []).append(row)
-    return found
+            rows_of_data.setdefault(str(row["data"]).split("(")[0], []).append(row)
+    return rows_of_data
 
 
 def values_of(rows: Rows, metric: str) -> Values:
     """Values over repetitions, by strategy and stumps."""
     column, _ = METRICS[metric]
-    found: Values = {}
+    values: Values = {}
     for row in rows:
         label = label_of(row)
         if not is_charged(label):
-            found.setdefault(label, {}).setdefault(row["stumps"], []).append(row[column])
-    return found
+            values.setdefault(label, {}).setdefault(row["stumps"], []).append(row[column])
+    return values
 
 
 def seconds(metric: str) -> Iterator[tuple[str, Values]]:
     """Values at equal seconds of each data set; not of runs that ended earlier."""
     for curves in curves_of_results(read_results(FOLDER / "contest-seconds")):
-        found: Values = {}
+        values: Values = {}
         for level in SECONDS:
-            for label, mine in curves.at(metric, "seconds", level).items():
-                if not any(map(math.isnan, mine.values())):
-                    found.setdefault(label, {})[level] = list(mine.values())
-        yield curves.data, found
+            for label, by_repetition in curves.at(metric, "seconds", level).items():
+                if not any(map(math.isnan, by_repetition.values())):
+                    values.setdefault(label, {})[level] = list(by_repetition.values())
+        yield curves.data, values
 
 
 def scores(values: Values, metric: str, unit: str = "stumps") -> Iterator[str]:
     """Mean (std) over repetitions: a row for each strategy, the best mean of a column bold."""
-    marks = sorted({mark for one in values.values() for mark in one})
+    marks = sorted({mark for by_mark in values.values() for mark in by_mark})
     digits = 3 if metric == "loss" else 2
     best = [
-        min(round(statistics.fmean(one[mark]), digits) for one in values.values() if mark in one)
+        min(
+            round(statistics.fmean(by_mark[mark]), digits)
+            for by_mark in values.values()
+            if mark in by_mark
+        )
         for mark in marks
     ]
     yield "| strategy | " + " | ".join(f"{mark:,} {unit}" for mark in marks) + " |"
     yield "| --- |" + " ---: |" * len(marks)
-    for label, one in values.items():
+    for label, by_mark in values.items():
         cells = []
         for mark, least in zip(marks, best, strict=True):
-            if mark not in one:
+            if mark not in by_mark:
                 cells.append("")
                 continue
-            mean = round(statistics.fmean(one[mark]), digits)
-            spread = statistics.stdev(one[mark]) if len(one[mark]) > 1 else 0.0
+            mean = round(statistics.fmean(by_mark[mark]), digits)
+            spread = statistics.stdev(by_mark[mark]) if len(by_mark[mark]) > 1 else 0.0
             text = f"{mean:.{digits}f} ({spread:.{digits}f})"
             cells.append(f"**{text}**" if mean == least else text)
         yield f"| `{label}` | " + " | ".join(cells) + " |"
@@ -102,17 +106,22 @@ def mean_ranks(metric: str) -> Iterator[str]:
     data = all_rows()
     values = [values_of(rows, metric) for rows in data.values()]
     for mark in RANKED:
-        means = [{label: statistics.fmean(v[mark]) for label, v in one.items()} for one in values]
-        shared = [label for label in means[0] if all(label in one for one in means)]
-        table = [[one[label] for label in shared] for one in means]
+        means = [
+            {label: statistics.fmean(v[mark]) for label, v in by_label.items()}
+            for by_label in values
+        ]
+        shared = [label for label in means[0] if all(label in by_label for by_label in means)]
+        table = [[by_label[label] for label in shared] for by_label in means]
         ranked = ranks(table, lower_is_better=True)
         p_values.append(friedman(table)[1])
         by_mark.append(dict(zip(shared, ranked.tolist(), strict=True)))
-    order = sorted(by_mark[-1], key=lambda label: sum(one[label] for one in by_mark))
+    order = sorted(by_mark[-1], key=lambda label: sum(ranks_at[label] for ranks_at in by_mark))
     yield "| strategy | " + " | ".join(f"{mark:,} stumps" for mark in RANKED) + " |"
     yield "| --- |" + " ---: |" * len(RANKED)
     for label in order:
-        yield f"| `{label}` | " + " | ".join(f"{one[label]:.1f}" for one in by_mark) + " |"
+        yield (
+            f"| `{label}` | " + " | ".join(f"{ranks_at[label]:.1f}" for ranks_at in by_mark) + " |"
+        )
     difference = critical_difference(len(order), len(data))
     yield "| critical difference |" + f" {difference:.1f} |" * len(RANKED)
     yield "| p, Friedman's test | " + " | ".join(f"{p:.2g}" for p in p_values) + " |"

@@ -39,9 +39,9 @@ Rows = tuple[Any, NDArray[Any]]
 
 def mixture(seed: int, n: int, d: int, useful: int, classes: int, **settings: Any) -> Rows:
     """Gaussian clusters at the corners of a cube, as `make_classification` draws them."""
-    given = {"n_clusters_per_class": 1, "flip_y": 0.02, **settings}
+    options = {"n_clusters_per_class": 1, "flip_y": 0.02, **settings}
     X, y = datasets.make_classification(
-        n, d, n_informative=useful, n_classes=classes, random_state=seed, **given
+        n, d, n_informative=useful, n_classes=classes, random_state=seed, **options
     )
     return X, y
 
@@ -115,9 +115,9 @@ def of_r(name: str, target: str, *dropped: str, most: int = 5000) -> Rows:
     return frame.astype(dict.fromkeys(texts, "category")), y
 
 
-def group(load: Callable[..., Rows], *given: Any, **settings: Any) -> Callable[[], Rows]:
+def group(load: Callable[..., Rows], *args: Any, **settings: Any) -> Callable[[], Rows]:
     """A table by its function and settings."""
-    return functools.partial(load, *given, **settings)
+    return functools.partial(load, *args, **settings)
 
 
 NARROW: dict[str, Callable[[], Rows]] = {
@@ -277,14 +277,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("measure", "print"))
     parser.add_argument("file", type=Path)
-    given = parser.parse_args()
-    if given.what == "print":
-        for name, lines in tables(given.file).items():
+    options = parser.parse_args()
+    if options.what == "print":
+        for name, lines in tables(options.file).items():
             sys.stdout.write(
                 "\n".join([f"<!-- {name} -->", "", *lines, "", "<!-- end -->", "", ""])
             )
         return
-    with given.file.open("w", newline="", encoding="ascii") as stream:
+    with options.file.open("w", newline="", encoding="ascii") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(COLUMNS)
         for line in measured():

@@ -57,7 +57,7 @@ def curve(
 
 def results(curves: Sequence[Sequence[dict[str, Any]]], **settings: Any) -> Results:
     """A folder of these curves; `settings` stand beside the marks, or in each of its data sets."""
-    rows = [row for one in curves for row in one]
+    rows = [row for run in curves for row in run]
     names = list(dict.fromkeys(row["data"] for row in rows))
     of_data: Mapping[str, Any] = {"split": "fixed", "n_train": [60], "n_test": [20], "notes": []}
     facts = settings.pop("facts", of_data)

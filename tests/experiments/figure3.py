@@ -103,10 +103,10 @@ def train(reading: Reading, data: str, strategy: str, run: int) -> Trained:
     named: dict[str, Any] = {"learner": reading.learner, "n_rounds": reading.rounds, "rng": run}
     rows: list[dict[str, Any]] = []
     scores, errors = np.zeros(N_HELD_OUT), []
-    for one in boost(bank, train_rows, y[: reading.n, None], strategy, **named):
-        rows += one.rows
+    for done in boost(bank, train_rows, y[: reading.n, None], strategy, **named):
+        rows += done.rows
         if reading.learner == "stump":
-            (term,) = one.terms
+            (term,) = done.terms
             above = X[reading.n :, term.feature] >= term.value
             scores += term.alpha * term.votes[0] * np.where(above, 1.0, -1.0)
             errors.append(float(np.mean(np.where(scores >= 0.0, 1, -1) != y[reading.n :])))
@@ -128,12 +128,12 @@ def best_rounds(errors: NDArray[np.float64]) -> int:
 
 def methods(reading: Reading) -> dict[str, str]:
     """The strategies by the names of the paper."""
-    one, arms = "n_features=1", ":arms=feature:n_features=1"
+    single, arms = "n_features=1", ":arms=feature:n_features=1"
     chosen = BANDITS if reading.bandits is None else reading.bandits
-    found = {name: text + arms + reading.bandit for name, text in chosen.items()}
+    strategies = {name: text + arms + reading.bandit for name, text in chosen.items()}
     if reading.bandit or reading.bandits is not None:  # FULL and RANDOM are those of "written"
-        return found
-    return {"FULL": "full", "RANDOM": f"uniform-naive:{one}", **found}
+        return strategies
+    return {"FULL": "full", "RANDOM": f"uniform-naive:{single}", **strategies}
 
 
 def figures_of(name: str) -> Iterator[dict[str, Any]]:
@@ -177,17 +177,17 @@ def table(data: str) -> Iterator[str]:
     shown: dict[str, dict[str, list[float]]] = {}
     for row in figures():
         if row["data"] == data:
-            own = shown.setdefault(row["reading"], {})
-            own.setdefault(row["method"], []).append(float(row["useful"]))
+            by_method = shown.setdefault(row["reading"], {})
+            by_method.setdefault(row["method"], []).append(float(row["useful"]))
     names = ("FULL", "RANDOM", *BANDITS)
     chance = 100 * USEFUL[data] // 10
     yield f"| {data.upper()}, chance is {chance} | rounds | {' | '.join(names)} |"
     yield "| --- | ---: |" + " ---: |" * len(names)
-    for key, own in shown.items():
+    for key, by_method in shown.items():
         reading = READINGS[key]
         rounds = "T" if reading.counted == "T" else f"{reading.rounds:,}"
         cells = [
-            "{:.1f} ({:.1f})".format(*mean_and_std(own[name])) if name in own else ""
+            "{:.1f} ({:.1f})".format(*mean_and_std(by_method[name])) if name in by_method else ""
             for name in names
         ]
         yield f"| {reading.text} | {rounds} | {' | '.join(cells)} |"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -27,71 +28,119 @@ import numpy as np
 
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.cluster import PATIENCE
 from tests.paths import ROOT
 
 # Imports once, compiles once, and forks a process for each line of arguments that it reads.
 _PARENT = """
 import json, os, sys
 from boostsample.experiments.commands.cli import main
-warm_up = json.loads(sys.stdin.readline())
-assert main(warm_up) == 0
+from boostsample.experiments.run import dask_backend
+assert main(json.loads(sys.stdin.readline())) == 0
 for line in sys.stdin:
+    args, log = json.loads(line)
     child = os.fork()
     if not child:
-        os._exit(main(json.loads(line)))
-    print(child, flush=True)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        sys.exit(main(args))
+    print("child", child, flush=True)
+    print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
 
-class Runs:
-    """A process that runs commands in forks of itself; a context manager."""
+class Ending:
+    """How a run ended: exit code (None: it hung), what it printed, and its seconds."""
 
-    def __init__(self, warm_up: list[str]) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    def __init__(self, code: int | None, text: str, seconds: float) -> None:
+        self.code = code
+        self.text = text
+        self.seconds = seconds
+
+    def is_error(self, code: int, message: str) -> bool:
+        """Whether the run ended with an exit code and one line of error, which has a message."""
+        lines = [line for line in self.text.splitlines() if " error" in line or "Trace" in line]
+        return self.code == code and len(lines) == 1 and message in lines[0]
+
+
+class Commands:
+    """A process that runs commands in forks of itself; a context manager.
+
+    `folder` gets the output of the runs. A run that takes longer than `hangs` seconds is ended.
+    """
+
+    def __init__(self, folder: Path, warm_up: list[str], hangs: float = 3600.0) -> None:
+        self._log = folder / "log"
+        self._hangs = hangs
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PARENT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env=environment,
-            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            bufsize=0,
         )
-        self._say(warm_up)
+        self._unread = b""
+        self._say([*warm_up, "--quiet"])
 
-    def _say(self, args: list[str]) -> None:
+    def _say(self, message: object) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps([*args, "--quiet"]) + "\n")
-        self._process.stdin.flush()
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
 
-    def _hear(self) -> int:
-        """The next whole number; the tables that commands print are passed over."""
+    def _hear(self, until: float) -> int | None:
+        """The next number of the parent; None if there is none in time."""
         assert self._process.stdout is not None
         while True:
-            line = self._process.stdout.readline()
-            assert line, "the parent of the runs has ended"
-            if line.strip().lstrip("-").isdecimal():
-                return int(line)
+            line, end, rest = self._unread.partition(b"\n")
+            if end:
+                self._unread = rest
+                if line.startswith(b"child "):
+                    return int(line.split()[1])
+                continue
+            left = max(until - time.monotonic(), 0.0)
+            if not select.select([self._process.stdout], [], [], left)[0]:
+                return None
+            part = self._process.stdout.read(65536)
+            assert part, "the parent of the runs has ended"
+            self._unread += part
 
-    def run(
+    def run(self, args: list[str], disturb: Callable[[int], None] | None = None) -> Ending:
+        """Run a command, and call `disturb` with the number of its process."""
+        self._say([args, str(self._log)])
+        child = self._hear(time.monotonic() + PATIENCE)
+        assert child is not None, "no run has started"
+        began = time.monotonic()
+        if disturb is not None:
+            disturb(child)
+        code = self._hear(began + self._hangs)
+        if code is None:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGABRT)
+            self._hear(time.monotonic() + PATIENCE)
+        seconds = time.monotonic() - began
+        return Ending(code, self._log.read_text("utf-8", "replace"), seconds)
+
+    def exit_code(
         self,
         args: list[str],
         kill_after: float | None = None,
         begun: Callable[[], bool] = lambda: True,
-    ) -> int:
+    ) -> int | None:
         """Run a command, killing it so many seconds after it has `begun`; its exit code."""
-        self._say(args)
-        child = self._hear()
-        if kill_after is not None:
+
+        def disturb(child: int) -> None:
             with suppress(ProcessLookupError):  # it was done before
                 while not begun():
                     os.kill(child, 0)
                     time.sleep(0.01)
-                time.sleep(kill_after)
+                time.sleep(kill_after or 0.0)
                 os.kill(child, signal.SIGKILL)
-        return self._hear()
 
-    def __enter__(self) -> Runs:
+        quiet = [*args, "--quiet"]
+        return self.run(quiet, None if kill_after is None else disturb).code
+
+    def __enter__(self) -> Commands:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -99,13 +148,13 @@ class Runs:
         self._process.communicate()
 
 
-class FreshRuns:
-    """Runs commands in processes of their own; a context manager."""
+class FreshCommands:
+    """Runs each command in a new process, as a user starts it."""
 
     def __init__(self, warm_up: list[str]) -> None:
-        assert self.run(warm_up) == 0
+        assert self.exit_code(warm_up) == 0
 
-    def run(self, args: list[str], kill_after: float | None = None) -> int:
+    def exit_code(self, args: list[str], kill_after: float | None = None) -> int:
         """Run a command, killing it after so many seconds; its exit code."""
         process = subprocess.Popen(
             [sys.executable, "-m", "boostsample", *args],
@@ -119,19 +168,13 @@ class FreshRuns:
             process.kill()
             return process.wait()
 
-    def __enter__(self) -> FreshRuns:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is left running."""
-
 
 def content(folder: Path) -> dict[str, Any]:
     """All that a results folder holds, by name, without what is measured in seconds."""
-    found: dict[str, Any] = {}
+    contents: dict[str, Any] = {}
     for path in sorted((folder / "cells").glob("*.npz")):
         cell = Cell.from_bytes(path.read_bytes())
-        found[path.name] = {
+        contents[path.name] = {
             "facts": cell.facts,
             "stopped": (cell.n_rounds, cell.about["stopped"], cell.about["numerics"]),
             **{
@@ -140,24 +183,26 @@ def content(folder: Path) -> dict[str, Any]:
                 if name != "microseconds"
             },
         }
-    found["rows"] = repr(
+    contents["rows"] = repr(
         [
             {key: value for key, value in row.items() if key != "seconds"}
             for row in read_results(folder).rows
         ]
     )
-    return found
+    return contents
 
 
-def killed(runs: Runs | FreshRuns, args: list[str], kills: int, longest: float, seed: int) -> int:
+def killed(
+    commands: Commands | FreshCommands, args: list[str], kills: int, longest: float, seed: int
+) -> int:
     """Run a command, kill it again and again, then let it end; how often it was truly killed."""
     rng = np.random.default_rng(seed)
     n_killed = 0
     for _ in range(kills):
-        code = runs.run(args, float(rng.uniform(0, longest)))
+        code = commands.exit_code(args, float(rng.uniform(0, longest)))
         assert code in (0, -signal.SIGKILL), f"exit code {code}"
         n_killed += code != 0
-    assert runs.run(args) == 0
+    assert commands.exit_code(args) == 0
     return n_killed
 
 
@@ -169,14 +214,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fresh", action="store_true", help="a process of its own for each run")
     parser.add_argument("args", nargs="+", help="options of boostsample compare, after --")
-    given = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         whole, parts = Path(folder) / "whole", Path(folder) / "parts"
-        command = ["compare", *given.args]
-        kind = FreshRuns if given.fresh else Runs
-        with kind([*command, "--results", str(whole)]) as runs:
-            pieces = [*command, "--results", str(parts)]
-            n_killed = killed(runs, pieces, given.kills, given.longest, given.seed)
+        command = ["compare", *options.args]
+        undisturbed = [*command, "--results", str(whole)]
+        pieces = [*command, "--results", str(parts)]
+        kills = pieces, options.kills, options.longest, options.seed
+        if options.fresh:
+            n_killed = killed(FreshCommands(undisturbed), *kills)
+        else:
+            with Commands(Path(folder), undisturbed) as commands:
+                n_killed = killed(commands, *kills)
         n_cells = len(list((whole / "cells").glob("*.npz")))
         same = content(whole) == content(parts)
     told = "the same" if same else "DIFFERENT"

@@ -38,10 +38,12 @@ VIEWS = (("loss", "stumps"), ("error", "looks"), ("looks", "stumps"), ("seconds"
 
 def made_tables(folders: list[Path]) -> Iterator[ScoreTable]:
     """All views of the folders, and tables of names that are hard to set."""
-    found = [read_results(folder) for folder in folders]
+    folders_read = [read_results(folder) for folder in folders]
     for (metric, axis), charged in itertools.product(VIEWS, (False, True)):
         yield from (
-            one for part in found for one in result_table([part], metric, axis, None, charged)
+            table
+            for part in folders_read
+            for table in result_table([part], metric, axis, None, charged)
         )
     hard = {"a": r"100 % & #1_{x}^2 ~\$", "b": "[*]", "c": "<<--''|>"}
     made = results([curve(name, r, shift=0.01 * r) for name in "abc" for r in range(3)])
@@ -53,8 +55,8 @@ def made_tables(folders: list[Path]) -> Iterator[ScoreTable]:
 
 def rendered(tables: Sequence[ScoreTable], width: float) -> str:
     """Tables as LaTeX of a width, transposed ones too if it holds long names and a column."""
-    turned = [one.transposed() for one in tables] if width >= TEXT_WIDTH else []
-    return "\n\n".join(to_latex(one, width) for one in [*tables, *turned])
+    turned = [table.transposed() for table in tables] if width >= TEXT_WIDTH else []
+    return "\n\n".join(to_latex(table, width) for table in [*tables, *turned])
 
 
 def document(content: str, width: float) -> str:
@@ -86,12 +88,12 @@ def main(args: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--keep", type=Path, help="folder for the documents, to look at")
-    given = parser.parse_args(args)
-    folders = given.folders or [one.parent for one in ROOT.glob("docs/results/*/plan.json")]
+    options = parser.parse_args(args)
+    folders = options.folders or [path.parent for path in ROOT.glob("docs/results/*/plan.json")]
     tables = list(made_tables(folders))
     engine = next(filter(shutil.which, ENGINES), None)
     with tempfile.TemporaryDirectory() as scratch:
-        target = Path(scratch) if given.keep is None else given.keep
+        target = Path(scratch) if options.keep is None else options.keep
         target.mkdir(parents=True, exist_ok=True)
         failed = False
         for width in WIDTHS:
@@ -108,10 +110,10 @@ def main(args: list[str] | None = None) -> int:
             command = [engine, *ENGINES[engine], f"{name}.tex"]
             done = subprocess.run(command, cwd=target, capture_output=True, text=True)
             log = (target / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-            found = faults(log)
-            failed |= bool(found or done.returncode)
+            wrong = faults(log)
+            failed |= bool(wrong or done.returncode)
             n_tables = content.count(r"\end{table}")
-            lines = [f"{name}: {n_tables} tables, {engine}, faults: {len(found)}", *found]
+            lines = [f"{name}: {n_tables} tables, {engine}, faults: {len(wrong)}", *wrong]
             sys.stdout.write("\n  ".join(lines) + "\n")
     if engine is None:
         sys.stderr.write(f"this check needs one of {', '.join(ENGINES)}; there is none\n")

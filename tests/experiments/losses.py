@@ -23,11 +23,8 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import json
 import os
-import select
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -38,9 +35,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.experiments.cluster import PATIENCE, Cluster
-from tests.experiments.kills import content
-from tests.paths import ROOT
+from tests.experiments.cluster import Cluster
+from tests.experiments.kills import Commands, Ending, content
 
 COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminating,mas-q1"]
 COMMAND += ["--rounds", "10,800", "--repeats", "2"]
@@ -49,100 +45,6 @@ LATEST = 30.0
 """Seconds that a run may take longer than the undisturbed one."""
 HANGS = 180.0
 """Seconds after which a run is taken to hang, and ended."""
-
-
-# Imports once, compiles once, and forks a process for each line of arguments that it reads.
-_PARENT = """
-import json, os, sys
-from boostsample.experiments.commands.cli import main
-from boostsample.experiments.run import dask_backend
-assert main(json.loads(sys.stdin.readline())) == 0
-for line in sys.stdin:
-    args, log = json.loads(line)
-    child = os.fork()
-    if not child:
-        output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.exit(main(args))
-    print("child", child, flush=True)
-    print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-
-
-class Ending:
-    """How a run ended: exit code (None: it hung), what it printed, and its seconds."""
-
-    def __init__(self, code: int | None, text: str, seconds: float) -> None:
-        self.code = code
-        self.text = text
-        self.seconds = seconds
-
-    def is_error(self, code: int, message: str) -> bool:
-        """Whether the run ended with an exit code and one line of error, which has a message."""
-        lines = [line for line in self.text.splitlines() if " error" in line or "Trace" in line]
-        return self.code == code and len(lines) == 1 and message in lines[0]
-
-
-class Commands:
-    """A process that runs commands in forks of itself; a context manager."""
-
-    def __init__(self, folder: Path, warm_up: list[str]) -> None:
-        self._log = folder / "log"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _PARENT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            bufsize=0,
-        )
-        self._unread = b""
-        self._say(warm_up)
-
-    def _say(self, what: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(what).encode() + b"\n")
-
-    def _hear(self, until: float) -> int | None:
-        """The next number of the parent; None if there is none in time."""
-        assert self._process.stdout is not None
-        while True:
-            line, end, rest = self._unread.partition(b"\n")
-            if end:
-                self._unread = rest
-                if line.startswith(b"child "):
-                    return int(line.split()[1])
-                continue
-            left = max(until - time.monotonic(), 0.0)
-            if not select.select([self._process.stdout], [], [], left)[0]:
-                return None
-            part = self._process.stdout.read(65536)
-            assert part, "the parent of the runs has ended"
-            self._unread += part
-
-    def run(self, args: list[str], disturb: Callable[[int], None] | None = None) -> Ending:
-        """Run a command, and call `disturb` with the number of its process."""
-        self._say([args, str(self._log)])
-        child = self._hear(time.monotonic() + PATIENCE)
-        assert child is not None, "no run has started"
-        began = time.monotonic()
-        if disturb is not None:
-            disturb(child)
-        code = self._hear(began + HANGS)
-        if code is None:
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGABRT)
-            self._hear(time.monotonic() + PATIENCE)
-        seconds = time.monotonic() - began
-        return Ending(code, self._log.read_text("utf-8", "replace"), seconds)
-
-    def __enter__(self) -> Commands:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
 
 
 class Trial:
@@ -286,10 +188,10 @@ class Trial:
         """Why a run that has ended `delay` seconds after its end began cannot be completed."""
         if ending.code is None or delay > LATEST:
             return f"it ended {delay:.0f} s later: {ending.text}"
-        kept = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.npz")}
+        before = {path: path.stat().st_mtime_ns for path in folder.glob("cells/*.npz")}
         wrong = self._judge(self._commands.run(self._args(folder, False)), folder, False)
         self.longest = delay
-        if not wrong and any(path.stat().st_mtime_ns != kept[path] for path in kept):
+        if not wrong and any(path.stat().st_mtime_ns != before[path] for path in before):
             return "finished cells were computed again"
         return wrong
 
@@ -311,7 +213,7 @@ class Trial:
         while True:
             try:
                 process = psutil.Process(pid)
-                found = [
+                workers = [
                     child.pid
                     for child in process.children(recursive=True)
                     if any("popen_loky" in part for part in child.cmdline())
@@ -322,8 +224,8 @@ class Trial:
                 if not psutil.pid_exists(pid):
                     return []
                 continue
-            if found:
-                return list(self._rng.permutation(found).tolist())
+            if workers:
+                return list(self._rng.permutation(workers).tolist())
             time.sleep(0.02)
 
 
@@ -350,8 +252,8 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--command", default=" ".join(COMMAND), help="[default: %(default)s]")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    unknown = set(given.kinds) - set(DISTURBANCES)
+    options = parser.parse_args()
+    unknown = set(options.kinds) - set(DISTURBANCES)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(DISTURBANCES)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes, too
@@ -359,13 +261,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(folder / "cache")
-        command = given.command.split()
-        warm_up = [*command, "--results", str(folder / "warm-up"), "--quiet"]
-        with Commands(folder, warm_up) as commands, Cluster(folder) as cluster:
-            trial = Trial(folder, commands, cluster, command, given.seed)
-            for kind in given.kinds or DISTURBANCES:
+        command = options.command.split()
+        warm_up = [*command, "--results", str(folder / "warm-up")]
+        with Commands(folder, warm_up, HANGS) as commands, Cluster(folder) as cluster:
+            trial = Trial(folder, commands, cluster, command, options.seed)
+            for kind in options.kinds or DISTURBANCES:
                 delays, wrong = [], 0
-                for time_no in range(given.times):
+                for time_no in range(options.times):
                     why = trial.run(kind)
                     delays.append(trial.longest)
                     wrong += bool(why)
@@ -374,7 +276,7 @@ def main() -> int:
                         sys.stdout.flush()
                 n_wrong += wrong
                 sys.stdout.write(
-                    f"{kind}: {given.times - wrong} of {given.times} runs ended well; "
+                    f"{kind}: {options.times - wrong} of {options.times} runs ended well; "
                     f"longest delay {max(delays):.1f} s, median {np.median(delays):.1f} s\n"
                 )
                 sys.stdout.flush()

@@ -49,35 +49,36 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         names = [name for name, _ in attrs]
-        found = {name: value or "" for name, value in attrs}
+        values = {name: value or "" for name, value in attrs}
         self._expect(len(set(names)) == len(names), f"<{tag}> has an attribute twice")
         self._expect(tag not in {"script", "iframe", "object", "embed", "base"}, f"<{tag}>")
         self._expect(not any(name.startswith("on") for name in names), f"<{tag}> has a handler")
         for name in names:
             self._expect(
-                name not in FETCHED or found[name].startswith("data:"), f"{name}={found[name]:.60}"
+                name not in FETCHED or values[name].startswith("data:"),
+                f"{name}={values[name]:.60}",
             )
-        if "id" in found:
-            self.ids.append(found["id"])
+        if "id" in values:
+            self.ids.append(values["id"])
         if tag == "html":
-            self._expect(bool(found.get("lang")), "no language")
+            self._expect(bool(values.get("lang")), "no language")
         if tag == "a":
-            self.links.append((found.get("href", ""), found))
+            self.links.append((values.get("href", ""), values))
         if tag == "link":
-            self._expect(found.get("href", "").startswith("data:"), "a <link> leads outside")
+            self._expect(values.get("href", "").startswith("data:"), "a <link> leads outside")
         if tag == "img":
-            self._expect(len(found.get("alt", "")) > 20, "a picture without words")
-            self._expect(found.get("width", "").isdecimal(), "a picture without its size")
-            self.pictures.append(found)
+            self._expect(len(values.get("alt", "")) > 20, "a picture without words")
+            self._expect(values.get("width", "").isdecimal(), "a picture without its size")
+            self.pictures.append(values)
         if tag == "th":
-            self._expect(found.get("scope") in ("row", "col"), "a <th> without scope")
+            self._expect(values.get("scope") in ("row", "col"), "a <th> without scope")
         if tag == "table":
             chapters = [text for level, text in self.headings if level == 2]
             self.tables.append(Table(chapters[-1]))
         if tag == "tr":
             self.tables[-1].rows.append([])
         if tag in ("td", "th"):
-            self.tables[-1].rows[-1].append(("", found.get("class", "")))
+            self.tables[-1].rows[-1].append(("", values.get("class", "")))
         if tag == "code":
             self.codes.append("")
         if re.fullmatch("h[1-6]", tag):
@@ -140,8 +141,8 @@ class Page(HTMLParser):
         levels = [0, *(level for level, _ in self.headings)]
         for before, level in pairwise(levels):
             self._expect(level <= before + 1, f"<h{level}> after <h{before}>")
-        for one in self.pictures:
-            self._check_picture(one["src"])
+        for picture in self.pictures:
+            self._check_picture(picture["src"])
 
     def _check_picture(self, source: str) -> None:
         kind, _, content = source.partition(",")
@@ -160,10 +161,10 @@ class Page(HTMLParser):
 
     def table(self, chapter: str, caption: str) -> Table:
         """The first table of a chapter with such a beginning of its caption."""
-        captions = [(one.chapter, one.caption) for one in self.tables]
-        for one in self.tables:
-            if one.chapter == chapter and one.caption.startswith(caption):
-                return one
+        captions = [(table.chapter, table.caption) for table in self.tables]
+        for table in self.tables:
+            if table.chapter == chapter and table.caption.startswith(caption):
+                return table
         raise AssertionError(f"no table {caption!r} in {chapter!r}, there are {captions}")
 
     @property

@@ -89,12 +89,12 @@ def main() -> int:
     # What follows -- is cut off here: argparse takes no second group of positional arguments.
     at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
     options = sys.argv[at + 1 :]
-    given = parser.parse_args(sys.argv[1:at])
-    recorded = json.loads((given.folder / "plan.json").read_bytes())["command"][1:]
-    place = given.run_in or recorded_place(given.folder, recorded)
+    arguments = parser.parse_args(sys.argv[1:at])
+    recorded = json.loads((arguments.folder / "plan.json").read_bytes())["command"][1:]
+    place = arguments.run_in or recorded_place(arguments.folder, recorded)
     if options:
-        recorded, place = ["compare", *options], given.run_in
-    chosen, same = recompute(given.folder, given.share, recorded, given.seed, place)
+        recorded, place = ["compare", *options], arguments.run_in
+    chosen, same = recompute(arguments.folder, arguments.share, recorded, arguments.seed, place)
     told = "the same" if same else "DIFFERENT"
     sys.stdout.write(f"{len(chosen)} cells trained again: {told}\n" + "\n".join(chosen) + "\n")
     return int(not same)

@@ -92,27 +92,27 @@ def tables(path: Path) -> dict[str, list[str]]:
     """Markdown tables by data set: mean shares of the best stump's gain, and its mean edge."""
     with path.open(newline="", encoding="ascii") as stream:
         rows = list(csv.DictReader(stream))
-    found: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for data in dict.fromkeys(row["data"] for row in rows):
         cells: list[list[str]] = []
         for strategy in dict.fromkeys(row["strategy"] for row in rows):
             line = [f"`{strategy}`"]
             for mark in MARKS:
-                mine = [
+                shares = [
                     row
                     for row in rows
                     if (row["data"], row["strategy"]) == (data, strategy)
                     and mark <= int(row["stumps"]) < 10 * mark
                 ]
-                edges = [(float(row["edge"]), float(row["best_edge"])) for row in mine]
+                edges = [(float(row["edge"]), float(row["best_edge"])) for row in shares]
                 share = statistics.fmean(gain(edge) / gain(best) for edge, best in edges)
                 best = statistics.fmean(best for _, best in edges)
                 line.append(f"{100 * share:.0f} % of {best:.3f}")
             cells.append(line)
         head = ["strategy", *(f"from round {mark:,}" for mark in MARKS)]
         rule = ["---"] + ["---:"] * len(MARKS)
-        found[data] = ["| " + " | ".join(line) + " |" for line in (head, rule, *cells)]
-    return found
+        lines[data] = ["| " + " | ".join(line) + " |" for line in (head, rule, *cells)]
+    return lines
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -124,15 +124,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data-dir")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--searched", type=int, default=5, help="rounds searched from each mark on")
-    given = parser.parse_args(arguments)
-    if given.action == "print":
-        for data, lines in tables(given.file).items():
+    options = parser.parse_args(arguments)
+    if options.action == "print":
+        for data, lines in tables(options.file).items():
             sys.stdout.write("\n".join([data, *lines, ""]))
         return
-    with given.output.open("w", newline="", encoding="ascii") as stream:
+    with options.output.open("w", newline="", encoding="ascii") as stream:
         writer = csv.DictWriter(stream, COLUMNS)
         writer.writeheader()
-        for row in measured(given.data_dir, given.repetitions, given.searched):
+        for row in measured(options.data_dir, options.repetitions, options.searched):
             writer.writerow(row)
             stream.flush()
             sys.stderr.write(f"{row}\n")

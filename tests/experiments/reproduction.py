@@ -98,8 +98,8 @@ def side_by_side(data: str, metric: str) -> Iterator[str]:
         cells = []
         for mark in MARKS:
             theirs = paper()[data, metric, mark, strategy]
-            mine = mean_std(runs(data)[metric, mark, strategy])
-            cells.append(f"{mine} *{theirs.mean:.2f} ({theirs.std:.2f})*")
+            score = mean_std(runs(data)[metric, mark, strategy])
+            cells.append(f"{score} *{theirs.mean:.2f} ({theirs.std:.2f})*")
         yield "| " + " | ".join([f"`{strategy}`", *cells]) + " |"
 
 
@@ -110,12 +110,12 @@ def order(data: str, metric: str, mark: int) -> tuple[int, list[tuple[str, str]]
     """
     told = 0
     reversed_, undecided = [], []
-    for one, other in itertools.combinations(strategies(), 2):
-        a, b = (paper()[data, metric, mark, name] for name in (one, other))
+    for first, other in itertools.combinations(strategies(), 2):
+        a, b = (paper()[data, metric, mark, name] for name in (first, other))
         if not a.differs_from(b):
             continue
         told += 1
-        better, worse = (one, other) if a.mean < b.mean else (other, one)
+        better, worse = (first, other) if a.mean < b.mean else (other, first)
         x, y = (ours(data, metric, mark, name) for name in (better, worse))
         if not x.differs_from(y):
             undecided.append(f"{better} < {worse}")
@@ -150,9 +150,9 @@ def leads() -> Iterator[str]:
     yield "| --- | --- | ---: | ---: | ---: |"
     for data, name in DATA.items():
         for metric, mark in itertools.product(METRICS, MARKS):
-            worst, mine, best, other = ahead(data, metric, mark)
-            first, second = (f"{s.mean:.2f} ({s.std:.2f})" for s in (mine, other))
-            if mine.mean < other.mean:
+            worst, adaptive, best, other = ahead(data, metric, mark)
+            first, second = (f"{s.mean:.2f} ({s.std:.2f})" for s in (adaptive, other))
+            if adaptive.mean < other.mean:
                 first = f"**{first}**"
             yield f"| {name} | {metric} | {mark:,} | {first} `{worst}` | {second} `{best}` |"
 
@@ -161,7 +161,7 @@ def sampled() -> Iterator[str]:
     """A table in Markdown: mean Q and T of mas-naive for both settings of its noise."""
     curves = read_results(FOLDER / "df11-mnist-noise").curves
     labels = list(dict.fromkeys(label_of(row) for row in curves))
-    yield "| stumps | [DF11] 5.3: Q | T |" + "".join(f" `{one}`: Q | T |" for one in labels)
+    yield "| stumps | [DF11] 5.3: Q | T |" + "".join(f" `{label}`: Q | T |" for label in labels)
     yield "| ---: |" + " ---: | ---: |" * (1 + len(labels))
     for mark in MARKS:
         cells = [f"{PAPER_Q[mark]}", f"{PAPER_T[mark]:,}"]
@@ -176,9 +176,9 @@ def sampled() -> Iterator[str]:
 def blocks() -> dict[str, str]:
     """All tables by the words that introduce them on the page."""
     made: dict[str, Iterable[str]] = {}
-    for metric, what in (("loss", "log10 loss"), ("error", "test error in percent")):
-        made |= {f"{DATA[data]}, {what}": lines for data, lines in printed(metric)}
-        made |= {f"{DATA[data]}, {what}, [DF11]": side_by_side(data, metric) for data in DATA}
+    for metric, heading in (("loss", "log10 loss"), ("error", "test error in percent")):
+        made |= {f"{DATA[data]}, {heading}": lines for data, lines in printed(metric)}
+        made |= {f"{DATA[data]}, {heading}, [DF11]": side_by_side(data, metric) for data in DATA}
     made |= {f"Orders by {metric}": orders(metric) for metric in METRICS}
     made |= {"Who leads": leads(), "Q and T": sampled()}
     return {title: "\n".join(lines) for title, lines in made.items()}

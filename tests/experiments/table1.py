@@ -59,8 +59,8 @@ def paper() -> dict[tuple[str, str, str], float]:
 
 def collected(folder: Path) -> Iterator[dict[str, Any]]:
     """The figures of all results in a folder."""
-    for one in sorted(folder.glob("bk10-*/table.csv")):
-        results = read_results(one.parent)
+    for path in sorted(folder.glob("bk10-*/table.csv")):
+        results = read_results(path.parent)
         if not any(":validation" in data["name"] for data in results.settings["data_sets"]):
             continue
         choices = choose(results)
@@ -108,10 +108,10 @@ def table1() -> Iterator[str]:
     yield "| learner | data | " + " | ".join(METHODS.values()) + " |"
     yield "| --- | --- |" + " ---: |" * len(METHODS)
     theirs = paper()
-    for (learner, data), mine in by_row().items():
+    for (learner, data), by_strategy in by_row().items():
         cells = []
         for method in METHODS:
-            row = mine.get(method)
+            row = by_strategy.get(method)
             key = learner.partition(":")[0], method, data.partition("-")[0]
             cells.append(
                 ""
@@ -125,16 +125,18 @@ def table1() -> Iterator[str]:
 def costs() -> Iterator[str]:
     """Looks and seconds up to a given smoothed test error, as shares of FULL's; Markdown."""
     rest = [method for method in METHODS if method != "full"]
-    yield "| learner | data | error | FULL | " + " | ".join(METHODS[one] for one in rest) + " |"
+    yield (
+        "| learner | data | error | FULL | " + " | ".join(METHODS[method] for method in rest) + " |"
+    )
     yield "| --- | --- | ---: | ---: |" + " ---: |" * len(rest)
-    for (learner, data), mine in by_row().items():
-        if "full" not in mine:
+    for (learner, data), by_strategy in by_row().items():
+        if "full" not in by_strategy:
             continue
-        full = mine["full"]
+        full = by_strategy["full"]
         looks, seconds = float(full["looks"]), float(full["seconds"])
         cells = []
         for method in rest:
-            row = mine[method]
+            row = by_strategy[method]
             parts = float(row["looks"]) / looks, float(row["seconds"]) / seconds
             missed = parts[0] != parts[0]
             cells.append("not reached" if missed else f"{parts[0]:.2g}, {parts[1]:.2g}")

@@ -15,9 +15,9 @@ pytestmark = needs_results
 def block(page: str, name: str) -> list[str]:
     """The lines of a page between a mark and the end of its table."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    found = re.findall(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
-    assert len(found) == 1
-    return str(found[0]).split("\n")
+    tables = re.findall(rf"<!-- {name} -->\n\n(.*?)\n\n<!-- end -->", text, re.DOTALL)
+    assert len(tables) == 1
+    return str(tables[0]).split("\n")
 
 
 @pytest.mark.parametrize("name", ["narrow", "wide", "very wide"])

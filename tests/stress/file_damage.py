@@ -79,11 +79,11 @@ def _once(content: bytes, rng: np.random.Generator, marker: Path) -> bytes:
 
 def _flipped(content: bytes, rng: np.random.Generator) -> bytes:
     """A few bits are others."""
-    found = bytearray(content)
-    for at in rng.integers(0, max(len(found), 1), int(rng.integers(1, 9))).tolist():
-        if at < len(found):
-            found[at] ^= 1 << int(rng.integers(8))
-    return bytes(found)
+    damaged = bytearray(content)
+    for at in rng.integers(0, max(len(damaged), 1), int(rng.integers(1, 9))).tolist():
+        if at < len(damaged):
+            damaged[at] ^= 1 << int(rng.integers(8))
+    return bytes(damaged)
 
 
 def _other_number(content: bytes, rng: np.random.Generator) -> bytes:
@@ -223,11 +223,11 @@ def _other_json(content: bytes, rng: np.random.Generator) -> bytes:
 
 def _place(value: Any, rng: np.random.Generator) -> tuple[Any, Any]:
     """A random container inside a JSON value, and one of its keys."""
-    found: tuple[Any, Any] = (None, None)
+    place: tuple[Any, Any] = (None, None)
     while isinstance(value, dict | list) and value:
         keys = list(value) if isinstance(value, dict) else range(len(value))
         key = keys[rng.integers(len(keys))]
-        found, value = (value, key), value[key]
+        place, value = (value, key), value[key]
         if rng.random() < 0.2:
             break
-    return found
+    return place

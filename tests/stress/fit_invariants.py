@@ -166,11 +166,11 @@ def _check_loss(
     scores = scores[made.given["rows"]]
     shares = initial_weights(Y, classifier.weight_init) * weight[:, None]
     margins = Y * scores
-    found = (logsumexp(-margins, b=shares) - math.log(math.fsum(shares.ravel()))) / math.log(10)
+    loss = (logsumexp(-margins, b=shares) - math.log(math.fsum(shares.ravel()))) / math.log(10)
     if last["stopped"]:
-        assert found <= last["log10_loss"] + 1e-3
+        assert loss <= last["log10_loss"] + 1e-3
     else:
-        assert abs(found - last["log10_loss"]) < 1e-4, f"{found} and {last['log10_loss']}"
+        assert abs(loss - last["log10_loss"]) < 1e-4, f"{loss} and {last['log10_loss']}"
 
 
 def _check_repeated(
@@ -180,8 +180,8 @@ def _check_repeated(
     again = BoostSampleClassifier(**{**settings, "n_jobs": 3 - min(2, settings["n_jobs"])})
     again.fit(*data)
     assert _timeless(again.history_) == _timeless(classifier.history_)
-    found = again.decision_function(data[0])
-    assert found.tobytes() == scores.tobytes()
+    repeated = again.decision_function(data[0])
+    assert repeated.tobytes() == scores.tobytes()
 
 
 def _timeless(rows: list[dict[str, Any]]) -> str:

@@ -105,8 +105,8 @@ def _results(folder: Path) -> list[str]:
     command = ["compare", "--data", str(folder / "data.csv:label=y"), "--rounds", "2,5"]
     command += ["--strategies", "uniform-q1,ucb:exploration=0.1", "--repeats", "2", "--history"]
     assert run_command([*command, "--results", str(folder / "results")]) == 0
-    found = sorted((folder / "results").rglob("*"))
-    return [str(path.relative_to(folder)) for path in found if path.is_file()]
+    paths = sorted((folder / "results").rglob("*"))
+    return [str(path.relative_to(folder)) for path in paths if path.is_file()]
 
 
 def _model(folder: Path) -> list[str]:
@@ -129,7 +129,7 @@ def _checkpoint(folder: Path) -> list[str]:
 
 def _bank(folder: Path) -> list[str]:
     _disk_bank(folder)
-    return [str(one.relative_to(folder)) for one in sorted(folder.rglob("*")) if one.is_file()]
+    return [str(path.relative_to(folder)) for path in sorted(folder.rglob("*")) if path.is_file()]
 
 
 def _disk_bank(folder: Path) -> Any:
@@ -141,9 +141,9 @@ def _read_bank(folder: Path) -> None:
     """A damaged bank is built again: it never gives other bins."""
     X = _table()[0]
     right = make_bank("memory", [Columns(range(4), n_columns=4)], X)
-    found, every = _disk_bank(folder), np.arange(4)
-    assert (found.take(every, np.arange(30)) == right.take(every, np.arange(30))).all()
-    assert (found.cuts_of(every) == right.cuts_of(every)).all()
+    bank, every = _disk_bank(folder), np.arange(4)
+    assert (bank.take(every, np.arange(30)) == right.take(every, np.arange(30))).all()
+    assert (bank.cuts_of(every) == right.cuts_of(every)).all()
 
 
 def _read_data(name: str) -> Callable[[Path], None]:
@@ -157,8 +157,8 @@ def _read_data(name: str) -> Callable[[Path], None]:
 
 
 def _read_results(folder: Path) -> None:
-    found = read_results(folder / "results")
-    result_table([found], "loss")
+    results = read_results(folder / "results")
+    result_table([results], "loss")
     source = read_fact_source(folder / "results")
     facts_of_comparison([source])
     facts_to_repeat(source, several=True)
@@ -169,17 +169,17 @@ def _read_results(folder: Path) -> None:
 
 def _read_model(folder: Path) -> None:
     for path in sorted(folder.glob("*.bsm")):
-        found = BoostSampleClassifier.load(path)
+        model = BoostSampleClassifier.load(path)
         X = _table()[0]
-        assert np.isfinite(found.decision_function(X)).all()
-        found.predict(X)
-        assert np.isfinite(found.predict_proba(X)).all()
+        assert np.isfinite(model.decision_function(X)).all()
+        model.predict(X)
+        assert np.isfinite(model.predict_proba(X)).all()
 
 
 def _read_checkpoint(folder: Path) -> None:
     path = folder / "a.checkpoint"
-    found = _fitted("tree:n_leaves=3", checkpoint=path, checkpoint_seconds=60)
-    assert np.isfinite(found.decision_function(_table()[0])).all()
+    model = _fitted("tree:n_leaves=3", checkpoint=path, checkpoint_seconds=60)
+    assert np.isfinite(model.decision_function(_table()[0])).all()
 
 
 KINDS: dict[str, Kind] = {
@@ -224,21 +224,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--n", type=int, default=10_000, help="number of files of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", type=int, help="one file, in this process")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     faults = 0
-    for kind in given.kinds:
+    for kind in options.kinds:
         with tempfile.TemporaryDirectory() as place:
             good = Path(place) / "good"
             good.mkdir()
             names = KINDS[kind].make(good)
             KINDS[kind].read(good)
-            if given.only is not None:
-                sys.stdout.write(check_file(kind, good, names, given.only, given.seed) + "\n")
+            if options.only is not None:
+                sys.stdout.write(check_file(kind, good, names, options.only, options.seed) + "\n")
                 continue
-            counts = _check_many(kind, good, names, given.n, given.seed)
-            faults += given.n - counts["read"] - counts["refused"]
+            counts = _check_many(kind, good, names, options.n, options.seed)
+            faults += options.n - counts["read"] - counts["refused"]
             sys.stdout.write(
-                f"{kind}: {given.n} files, {json.dumps(dict(sorted(counts.items())))}\n"
+                f"{kind}: {options.n} files, {json.dumps(dict(sorted(counts.items())))}\n"
             )
             sys.stdout.flush()
     return int(faults > 0)
@@ -246,13 +246,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _check_many(kind: str, good: Path, names: Sequence[str], n: int, seed: int) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for one in outcomes(
+    for outcome in outcomes(
         lambda number: check_file(kind, good, names, number, seed), range(n), gigabytes=4
     ):
-        result = "read" if one.text == "read" else "refused" if one.kind == "ok" else one.kind
+        result = (
+            "read"
+            if outcome.text == "read"
+            else "refused"
+            if outcome.kind == "ok"
+            else outcome.kind
+        )
         counts[result] += 1
-        if one.kind != "ok":
-            sys.stdout.write(f"{kind} {one.number} {one.kind}: {one.text}\n")
+        if outcome.kind != "ok":
+            sys.stdout.write(f"{kind} {outcome.number} {outcome.kind}: {outcome.text}\n")
             sys.stdout.flush()
     return counts
 

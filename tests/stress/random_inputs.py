@@ -104,7 +104,7 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
     strategy: Any = name + str(rng.choice(_SETTINGS.get(name, ("",))))
     if rng.random() < 0.05:
         strategy = [Laminating(n_features=2), UniformNaive()][rng.integers(2)]
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "strategy": strategy,
         "learner": str(rng.choice(_LEARNERS)),
         "n_rounds": int(rng.choice([1, 2, 6, 15])),
@@ -115,10 +115,10 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "random_state": int(rng.integers(2**31)),
     }
     if name in ("full", "quickboost") and rng.random() < 0.9:
-        found["budget"] = None  # all others are too few looks
+        settings["budget"] = None  # all others are too few looks
     draw = rng.random()
     for key in ("strategy", "learner", "budget") if draw < 0.2 else ("strategy",) * (draw < 0.25):
-        del found[key]
+        del settings[key]
     few = n < 40 and rng.random() < 0.95  # rows to hold some out of
     known = inspect.signature(BoostSampleClassifier).parameters
     more: dict[str, tuple[Any, ...]] = {
@@ -133,12 +133,12 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
     for key, values in more.items():
         value = values[rng.integers(len(values))]
         if key in known and value is not None:
-            found[key] = value
+            settings[key] = value
     if rng.random() < 0.06:
         key, value = _WRONG[rng.integers(len(_WRONG))]
         if key in known:
-            found[key] = value
-    return found
+            settings[key] = value
+    return settings
 
 
 def check_case(case: Case) -> str:
@@ -153,28 +153,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="number of the first input")
     parser.add_argument("--only", type=int, help="one input, in this process")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(Path(folder) / "cache")
-        if given.only is not None:
-            case = random_case(given.only, given.seed)
+        if options.only is not None:
+            case = random_case(options.only, options.seed)
             sys.stdout.write(f"{case.words}\n{check_case(case)}\n")
             return 0
-        return _check_many(given.first, given.n, given.seed)
+        return _check_many(options.first, options.n, options.seed)
 
 
 def _check_many(first: int, n: int, seed: int) -> int:
     counts: Counter[str] = Counter()
-    for one in outcomes(
+    for outcome in outcomes(
         lambda number: check_case(random_case(number, seed)), range(first, first + n), seconds=120
     ):
-        kind = "fits" if one.text == "fit" else "refused" if one.kind == "ok" else one.kind
+        kind = (
+            "fits" if outcome.text == "fit" else "refused" if outcome.kind == "ok" else outcome.kind
+        )
         counts[kind] += 1
-        if one.kind != "ok":
-            words = random_case(one.number, seed).words
-            sys.stdout.write(f"{one.number} {one.kind}: {words}\n{one.text}\n")
+        if outcome.kind != "ok":
+            words = random_case(outcome.number, seed).words
+            sys.stdout.write(f"{outcome.number} {outcome.kind}: {words}\n{outcome.text}\n")
         elif kind == "refused":
-            sys.stdout.write(f"{one.number} {one.text}\n")
+            sys.stdout.write(f"{outcome.number} {outcome.text}\n")
         sys.stdout.flush()
     sys.stdout.write(f"{n} inputs of seed {seed}: {dict(sorted(counts.items()))}\n")
     return int(counts["fits"] + counts["refused"] < n)

@@ -14,7 +14,7 @@ from tests.stress.forked import outcomes
 from tests.stress.fuzzed_files import KINDS, check_file
 
 
-@pytest.mark.parametrize("kind", [one for one in KINDS if one != "results"])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "results"])
 def test_damaged_files_are_read_or_refused(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -22,9 +22,9 @@ def test_damaged_files_are_read_or_refused(
     good.mkdir()
     names = KINDS[kind].make(good)
     KINDS[kind].read(good)
-    found = list(outcomes(lambda number: check_file(kind, good, names, number), range(25)))
-    assert [one for one in found if one.kind != "ok"] == []
-    assert kind == "bank" or any(one.text != "read" for one in found)
+    seen = list(outcomes(lambda number: check_file(kind, good, names, number), range(25)))
+    assert [outcome for outcome in seen if outcome.kind != "ok"] == []
+    assert kind == "bank" or any(outcome.text != "read" for outcome in seen)
 
 
 def test_the_payload_is_seen_when_it_is_loaded(tmp_path: Path) -> None:
@@ -40,4 +40,4 @@ def test_damages_are_those_of_their_numbers(tmp_path: Path) -> None:
     first = [damaged(content, np.random.default_rng(n), tmp_path) for n in range(50)]
     again = [damaged(content, np.random.default_rng(n), tmp_path) for n in range(50)]
     assert first == again
-    assert sum(one != content for one in first) > 40
+    assert sum(damaged != content for damaged in first) > 40

@@ -17,7 +17,7 @@ import pytest
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.results.read_folder import read_results
-from tests.experiments.kills import Runs, content, killed
+from tests.experiments.kills import Commands, content, killed
 from tests.experiments.recompute import recompute
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL and no fork")
@@ -38,12 +38,12 @@ N_CELLS = (3 + 2) * 3
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Runs, Path]]:
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Commands, Path]]:
     """What runs the command, and the folder of an undisturbed run."""
     whole = tmp_path_factory.mktemp("undisturbed") / "whole"
     args = [*COMMAND, "--results", str(whole)]
-    with Runs(args) as started:
-        assert started.run(args) == 0  # it begins when the first run has ended
+    with Commands(whole.parent, args) as started:
+        assert started.exit_code(args) == 0  # it begins when the first run has ended
         yield started, whole
 
 
@@ -51,8 +51,10 @@ def timeless(rows: list[dict[str, object]]) -> set[str]:
     return {repr({key: row[key] for key in row if key != "seconds"}) for row in rows}
 
 
-def test_ten_kills_at_random_moments_change_no_bit(runs: tuple[Runs, Path], tmp_path: Path) -> None:
-    run, whole = runs[0].run, runs[1]
+def test_ten_kills_at_random_moments_change_no_bit(
+    runs: tuple[Commands, Path], tmp_path: Path
+) -> None:
+    run, whole = runs[0].exit_code, runs[1]
     parts = tmp_path / "parts"
     args = [*COMMAND, "--results", str(parts)]
     rng = np.random.default_rng(7)
@@ -79,15 +81,15 @@ def test_ten_kills_at_random_moments_change_no_bit(runs: tuple[Runs, Path], tmp_
 
 
 def test_two_processes_on_one_folder_of_which_one_is_killed(
-    runs: tuple[Runs, Path], tmp_path: Path
+    runs: tuple[Commands, Path], tmp_path: Path
 ) -> None:
     shared = tmp_path / "shared"
     args = [*COMMAND, "--results", str(shared)]
     n_killed: list[int] = []
-    with Runs([*COMMAND, "--results", str(tmp_path / "other")]) as others:
+    with Commands(tmp_path, [*COMMAND, "--results", str(tmp_path / "other")]) as others:
         other = threading.Thread(target=lambda: n_killed.append(killed(others, args, 2, 0.6, 0)))
         other.start()
-        assert runs[0].run(args) == 0
+        assert runs[0].exit_code(args) == 0
         other.join()
     assert len(n_killed) == 1
     assert content(shared) == content(runs[1])
@@ -95,7 +97,7 @@ def test_two_processes_on_one_folder_of_which_one_is_killed(
 
 
 def test_a_share_of_the_cells_can_be_trained_again_and_compared(
-    runs: tuple[Runs, Path], capsys: pytest.CaptureFixture[str]
+    runs: tuple[Commands, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     chosen, same = recompute(runs[1], 0.2, [*COMMAND, "--results", "elsewhere", "--quiet"], 0)
     assert (len(chosen), same) == (3, True)

@@ -9,7 +9,8 @@ import pytest
 
 from tests.experiments import losses
 from tests.experiments.cluster import Cluster
-from tests.experiments.losses import DISTURBANCES, Commands, Trial
+from tests.experiments.kills import Commands
+from tests.experiments.losses import DISTURBANCES, Trial
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL and no fork")
 
@@ -34,8 +35,8 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOSTSAMPLE_CACHE_DIR", str(folder / "cache"))
         patch.setattr(losses, "LATEST", 150.0)  # the machine may be busy
-        warm_up = [*COMMAND, "--results", str(folder / "warm-up"), "--quiet"]
-        with Commands(folder, warm_up) as commands, Cluster(folder) as cluster:
+        warm_up = [*COMMAND, "--results", str(folder / "warm-up")]
+        with Commands(folder, warm_up, losses.HANGS) as commands, Cluster(folder) as cluster:
             yield Trial(folder, commands, cluster, COMMAND, 0)
 
 
