@@ -102,7 +102,7 @@ class ResultsFolder:
             check_growth(before, prepared, f"'{self.path}'")
         self._about = about or {}
         self._record = record = {**plan_record(prepared), **self._about}
-        if before is None or _plan_of(before) != _plan_of(record):
+        if before is None or _wanted(before) != _wanted(record):
             self._write_plan(record)  # not complete: the tables are made again
             self._wrote_plan = before is None
         return FolderStore(self.path)
@@ -193,23 +193,14 @@ class ResultsFolder:
             ) from error
 
 
-def _plan_of(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record says of the plan, without what becomes of it."""
-    later = ("created", "numerics", "versions", "machine", "cells", "files", "complete")
-    about = ("command", "title", "entries")
-    of_runs = ("budget", "stream", "tuning")
-    plan = {key: value for key, value in record.items() if key not in (*later, *about)}
-    plan["data_sets"] = [
-        {
-            **{key: value for key, value in data.items() if key != "notes"},
-            "strategies": [
-                {key: value for key, value in strategy.items() if key not in of_runs}
-                for strategy in data["strategies"]
-            ],
-        }
+def _wanted(record: Mapping[str, Any]) -> list[Any]:
+    """What the tables of a record have: marks, other scored stumps, searches, and cells."""
+    cells = [
+        (data["name"], strategy["strategy"], strategy.get("searches"))
         for data in record["data_sets"]
+        for strategy in data["strategies"]
     ]
-    return plan
+    return [record["rounds"], record.get("score_every"), record.get("history"), cells]
 
 
 def _csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:
