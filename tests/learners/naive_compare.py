@@ -52,8 +52,6 @@ class Comparison:
     differences : list of str
     apart : dict
         The largest difference of each kind of number so far.
-    counts : dict
-        Searches, and those for which the twin followed the engine.
     errors : list of tuple
         Errors on the test rows after each round: of the engine, and of the twin.
     """
@@ -79,7 +77,6 @@ class Comparison:
         self._scores = np.zeros((2, len(test), Y.shape[1]))
         self.differences: list[str] = []
         self.apart = {"edge": 0.0, "gamma": 0.0, "alpha": 0.0, "log10 loss": 0.0}
-        self.counts = {"searches": 0, "followed": 0, "lead below 1e-6": 0}
         self.errors: list[tuple[int, int]] = []
         self._seen: Seen = []
         self.engine._targets = self._watched  # to see each search
@@ -119,13 +116,10 @@ class Comparison:
             zip(self._seen, twin.searches, strict=False)
         ):
             where = f"search {number}"
-            self.counts["searches"] += 1
-            self.counts["lead below 1e-6"] += naive.lead < EDGE
-            self.counts["followed"] += naive.followed
             self._same(f"{where}: node", self._node(targets), (naive.parent, naive.side))
             self._same(f"{where}: examples", targets.n_examples, naive.n_examples)
             self._same(
-                f"{where}: stump (lead {naive.lead:.2g})",
+                f"{where}: stump",
                 (stump.feature, stump.threshold),
                 (naive.feature, naive.threshold),
             )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -66,13 +66,6 @@ class NaiveSearch:
         Whether there is a cut within the limits; if not, this is a constant.
     in_model : bool
         Whether the base classifier of the round holds this stump.
-    ties : dict
-        Other candidates with the same edge: `threshold`, of the same feature with the same cut of
-        the examples; `alike`, of other features with the same cut; `apart`, with another cut.
-    lead : float
-        The largest edge minus that of the best candidate not tied with it; inf if all are.
-    followed : bool
-        Whether this is the stump of another implementation and not the first of the largest edge.
     """
 
     feature: int
@@ -87,9 +80,6 @@ class NaiveSearch:
     divides: bool = False
     admissible: bool = True
     in_model: bool = False
-    ties: dict[str, int] = field(default_factory=dict)
-    lead: float = math.inf
-    followed: bool = False
 
     def phi(self, bins: Bins) -> Signs:
         """+1 or -1 for each row of bins (F, M): int8 (M,)."""
@@ -382,17 +372,9 @@ def best_stump(
     sums = phi @ targets
     votes, least = signs(sums, targets), least_sum(sums, targets)
     search = NaiveSearch(feature, threshold, votes, least, 0.0, len(targets))
-    search.followed = (feature, threshold) != candidates[0]
     search.divides = len(set(phi.tolist())) == 2
     if weight > 0:
         search.edge = float(edges[feature, threshold - 1]) / weight
-        search.lead = float(edges.max() - edges[~tied].max(initial=-math.inf)) / weight
-    for j, b in candidates:
-        if (j, b) != (feature, threshold):
-            kind = "apart"
-            if abs(int(phi_of(bins[j], b) @ phi.astype(np.int64))) == len(phi):
-                kind = "threshold" if j == feature else "alike"
-            search.ties[kind] = search.ties.get(kind, 0) + 1
     return search
 
 

@@ -24,20 +24,18 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="compiled code compares who
 
 def compare(
     name: str, learner: str, n_rounds: int, data_dir: Path | None = None, **step_size: float
-) -> Comparison:
+) -> None:
     data = load_dataset(name, data_dir=data_dir, download=False)
     compared = comparison_on(data, learner, **step_size)
     for _ in range(n_rounds):
         compared.next_round()
     assert compared.differences == []
     assert compared.errors[-1][0] < compared.errors[0][0]
-    return compared
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree:2", "tree:9", "product:1", "product:3"])
 def test_digits(learner: str) -> None:
-    compared = compare("digits", learner, 15)
-    assert compared.counts["searches"] >= 15
+    compare("digits", learner, 15)
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree:9", "product:3"])

@@ -215,23 +215,14 @@ def test_edges_on_nested_samples_are_unbiased_and_their_variance_is_bounded(
 
 
 @slow_without_jit
-def test_nested_iid_draws_have_exactly_the_variance_of_the_paper() -> None:
-    for name in ("periodic features", "periodic labels", "edge near 1"):
-        case = CASES[name]
-        G = case.edges()
-        for T, edges in zip(NESTED, nested_estimates(case, "iid", 1000, seed=6), strict=True):
-            assert (np.abs(excess(edges, G, T)) <= Z).all()
-
-
-@slow_without_jit
-@pytest.mark.parametrize("T", [1, 24, 120])
-def test_iid_draws_have_exactly_the_variance_of_the_paper(T: int) -> None:
+@pytest.mark.parametrize("name", ["periodic features", "periodic labels", "edge near 1"])
+def test_iid_draws_have_exactly_the_variance_of_the_paper(name: str) -> None:
     """[DF11] eq. 7 is an equality for K = 1: it would show draws that are not independent."""
-    for name in ("periodic features", "periodic labels", "edge near 1"):
-        case = CASES[name]
-        G = case.edges()
-        edges = estimates(case, "iid", T, REPETITIONS, seed=1)
-        assert (np.abs(excess(edges, G, T)) <= Z).all()
+    case = CASES[name]
+    samples = [(T, estimates(case, "iid", T, REPETITIONS, seed=1)) for T in (1, 24, 120)]
+    samples += zip(NESTED, nested_estimates(case, "iid", 1000, seed=6), strict=True)
+    for T, edges in samples:
+        assert (np.abs(excess(edges, case.edges(), T)) <= Z).all()
 
 
 @pytest.mark.parametrize("scheme", NAMES)
