@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.jit.compile_kernels import COMPILED
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
@@ -27,17 +26,13 @@ from boostsample.kernels.searches.histograms import histogram_kernel
 from boostsample.kernels.searches.search import search_kernel
 from boostsample.kernels.searches.search_room import NO_ROWS, SEARCH_GROUP, search_room
 from boostsample.records import Stumps
-from boostsample.rows.node_rows import NodeRows
-from boostsample.rows.protocol import Leaf
 from boostsample.rows.sampling_schemes import (
-    SCHEMES,
     UNPROMISED,
     known_scheme,
     nested_scheme,
 )
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
-from boostsample.threads.threads import CompilingThreads, Threads
+from boostsample.threads.threads import Threads
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6
@@ -59,7 +54,7 @@ class Precision(NamedTuple):
     rough: bool
 
 
-_ROUGH, _FINE = Precision(_ROWS_A_BIN, True), Precision(_ROWS_A_BIN, False)
+_ROUGH, FINE = Precision(_ROWS_A_BIN, True), Precision(_ROWS_A_BIN, False)
 _FINEST, EACH_ROW = Precision(2, False), Precision(1, False)
 
 
@@ -79,7 +74,7 @@ class BinSearch:
 
     def sample_precision(self, rows: Rows) -> Precision:
         """The precision for the rows of a sample."""
-        return _ROUGH if rows.values.size <= _FEW * self.width else _FINE
+        return _ROUGH if rows.values.size <= _FEW * self.width else FINE
 
     def write(
         self,
@@ -207,7 +202,7 @@ class Searcher:
         method = known_scheme(scheme)
         if size == self.n_examples:
             return self.weights.exact()
-        return self.weights.draw(size, method, rng, **_reading(scheme))
+        return self.weights.draw(size, method, rng, **reading(scheme))
 
     def draw_nested(
         self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
@@ -217,7 +212,7 @@ class Searcher:
         drawn = [size for size in sizes if size < self.n_examples]
         rows: list[Rows] = []
         if drawn:
-            rows = self.weights.draw_nested(drawn, method, rng, **_reading(scheme))
+            rows = self.weights.draw_nested(drawn, method, rng, **reading(scheme))
         return rows + [self.weights.exact()] * (len(sizes) - len(drawn))
 
     def n_heaviest(self, mass: float) -> int:
@@ -228,7 +223,7 @@ class Searcher:
         """The best stump of each feature on the given rows."""
         if not exact:
             return self._run(features, rows, self._search.sample_precision(rows))
-        stumps = self._run(features, rows, _FINE if self.n_examples > _MANY else _FINEST)
+        stumps = self._run(features, rows, FINE if self.n_examples > _MANY else _FINEST)
         if features.size > 1:
             self._settle_ties(stumps, rows)
         return stumps
@@ -361,7 +356,7 @@ def stumps_of(features: NDArray[np.int64], found: Found) -> Stumps:
     return Stumps(features, *found[:4], below)
 
 
-def _reading(scheme: str) -> dict[str, bool]:
+def reading(scheme: str) -> dict[str, bool]:
     """What a scheme draws by, and whether its edges are ratios: for `WeightedRows.draw`."""
     other = UNPROMISED.get(scheme)
     if other is None:
@@ -381,43 +376,3 @@ def _cuts(n_features: int) -> tuple[int, ...]:
     cuts = list(range(0, n_features + 1, SEARCH_GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)
-
-
-def compile_rows(n_labels: int, several_threads: bool, one_search: bool) -> None:
-    """Compile all kernels of draws, searches and updates, once for each number of labels.
-
-    Those of products and trees only if rounds are more than `one_search`.
-    """
-    if COMPILED:
-        _compile(n_labels, several_threads, tuple(SCHEMES), one_search)
-
-
-@cache
-def _compile(
-    n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool
-) -> None:
-    """Do on three examples of one feature what a run can do, with arrays of the same types."""
-    Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
-    threads = CompilingThreads() if several_threads else None
-    weights = SignedWeights(Y, np.ones(Y.shape), columns, threads, InitialWeights("uniform"))
-    bins = np.ones((1, 3), np.uint8)
-    rng, drawn = np.random.default_rng(0), [weights.exact()]
-    for scheme in schemes:
-        drawn.append(weights.draw(2, known_scheme(scheme), rng, **_reading(scheme)))
-        weights.draw_nested((1, 2), nested_scheme(scheme), rng, **_reading(scheme))
-    search, output = BinSearch(n_labels, weights.threads), found_room(1, n_labels, False)
-    for rows in drawn:
-        search.write(bins, feature, np.full(1, 2, np.int16), rows, _FINE, output)
-    votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
-    cut = np.ones(1, np.int16), votes
-    edge_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)
-    weights.label_sums(bins[0], 1)
-    factors = FULL_STEP.factors(0.5, weights.mass)
-    weights.update(bins[0], 1, votes[0], factors)
-    if not one_search:
-        nodes = NodeRows(weights, lambda feature: bins[0])
-        stump = Stumps(feature, np.ones(1, np.int64), votes, edges).best()
-        nodes.read(nodes.whole, [stump])
-        below, above = nodes.split(nodes.whole, stump)
-        nodes.read((0, 1), [])
-        nodes.update([Leaf(stretch, (), votes[0]) for stretch in (below, above)], factors)

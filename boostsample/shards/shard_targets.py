@@ -24,8 +24,9 @@ from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
 from boostsample.kernels.searches.search_room import is_empty
 from boostsample.records import Stumps
+from boostsample.rows.local_rows import compile_rows
 from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, UNPROMISED, nested_scheme
-from boostsample.rows.searcher import EACH_ROW, BinSearch, compile_rows, stumps_of
+from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
 from boostsample.shards import messages as m
 from boostsample.shards.allocation import allocate, samples_are_joined
 from boostsample.shards.exchange import Exchange
