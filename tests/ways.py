@@ -54,8 +54,6 @@ CALLBACKS = {
 }
 #: Other calls into rooms above; to be removed.
 KNOWN_UPWARD = {
-    "_runs": "results read the cells of a generator of run",
-    "BoostSampleClassifier.fit": "the classifier's wrapper that undoes a failed fit",
     "BoostSampleClassifier.__sklearn_tags__": "scikit-learn, when the classifier checks X and y",
 }
 
