@@ -36,18 +36,6 @@ def test_groups() -> None:
     assert families[2].compute([[0, 1, 2, 3, 4]], [0, 1]).tolist() == [[3, 4]]
 
 
-def test_columns_in_no_group_are_left_out() -> None:
-    assert column_groups({"x": range(2)}, n_columns=5) == [Columns([0, 1], "x", 5)]
-
-
-def test_groups_by_name_without_a_rest() -> None:
-    families = column_groups({"x": ["b"], "y": "a"}, column_names=["a", "b"], rest="others")
-    assert [(f.name, f.columns, f.feature_name(0)) for f in families] == [
-        ("x", (1,), "b"),
-        ("y", (0,), "a"),
-    ]
-
-
 @pytest.mark.parametrize(
     "table", [np.zeros((2, 4)), [[0] * 4, [0] * 4], sparse.csr_array((2, 4))], ids=type
 )

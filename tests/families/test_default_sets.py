@@ -31,11 +31,6 @@ def test_images_get_ten_families(shape: tuple[int, ...], sizes: list[int]) -> No
     assert [family.n_features for family in families] == sizes
 
 
-def test_as_many_as_the_paper_has() -> None:
-    """[DF11] sec. 5.1: 16,451 features of MNIST."""
-    assert sum(family.n_features for family in families_for((28, 28))) == 16_353
-
-
 def test_colour_images_get_opponent_colours() -> None:
     families = families_for((32, 32, 3))
     assert {family.name: family.n_features for family in families} == {

@@ -49,30 +49,20 @@ def image_families() -> list[Family]:
     families = [family for shape in IMAGE_SHAPES for family in families_for(shape)]
     families += [
         Gradient((5, 4), ("magnitude", "x")),
-        Gradient((1, 4), ["x"], name="edges"),
-        Haar((8, 8), levels=1),
         Haar((4, 9), levels=4),
-        Haar((1, 1)),
         PatchSums((9, 6), 50, seed=7, min_side=3, max_side=4),
         PatchSums((4, 3, 2), None, min_side=1),
-        Identity((3, 2)),
         GradientHistograms((8, 7), None, n_orientations=2, min_side=3),
         GradientHistograms((5, 4, 3), 300, normalise=True),
         OrientedGradients((9, 6), 200, seed=7, min_side=3, max_side=5),
         OrientedGradients((1, 5, 2), None, n_orientations=5, normalise=True),
-        HaarLike((6, 7), None),
         HaarLike((9, 6, 2), 60, seed=7, kinds=["three down", "four"], min_side=2),
-        HaarLike((1, 3), None),
-        Opponent((5, 4, 3), "identity"),
         Opponent((5, 4, 3), "gradient", ["yellow-blue"]),
         Opponent((6, 5, 3), "haar", levels=2),
         Opponent((6, 5, 3), "patches", ["intensity", "red-green"], n_members=40),
-        Opponent((6, 5, 3), "haar-like", n_members=40),
         *(Fourier(shape) for shape in IMAGE_SHAPES),
         Fourier((6, 7), ("sine", "magnitude"), name="waves"),
-        LBP((3, 4)),
         LBP((6, 5, 3)),
-        ILBP((4, 3)),
         ILBP((6, 5, 3)),
     ]
     return families
@@ -98,14 +88,6 @@ def test_columns_pass(family: Family) -> None:
     table = np.random.default_rng(3).normal(size=(9, 6))
     table[4, 2] = table[0, 0] = table[7, 5] = np.nan
     check_family(family, table)
-
-
-def test_real_digits_pass() -> None:
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()["images"][:25]
-    for family in families_for((8, 8)):
-        check_family(family, digits)
 
 
 def test_every_file_with_a_family_is_listed() -> None:
@@ -146,17 +128,3 @@ def test_the_bare_name_is_refused() -> None:
     )
     assert run.returncode == 1
     assert "import boostsample.families, not families" in run.stderr
-
-
-def test_importing_families_is_light() -> None:
-    code = (
-        "import sys, numpy as np, boostsample.families\n"
-        "table = np.eye(3)\n"
-        "boostsample.families.column_groups({'a': '0-1'}, table)[0].compute(table, [0])\n"
-        "print([m for m in ('numba', 'sklearn', 'scipy', 'pywt', 'pandas') if m in sys.modules])"
-    )
-    root = FOLDER.resolve().parent
-    run = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
-    )
-    assert run.stdout.strip() == "[]"

@@ -11,7 +11,6 @@ import pytest
 import scipy.fft
 from numpy.typing import NDArray
 
-import boostsample.families.images.fourier as module
 from boostsample.families import Fourier
 
 SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (5, 1), (3, 1, 2), (2, 2, 1)]
@@ -88,61 +87,6 @@ def test_equals_its_naive_twin(shape: tuple[int, int]) -> None:
             assert value == pytest.approx(want[component], abs=2e-4)
 
 
-@pytest.mark.parametrize("shape", [*SHAPES, (16, 16), (9, 12)])
-def test_cosines_and_sines_are_an_orthonormal_basis(shape: tuple[int, ...]) -> None:
-    pixels = math.prod(shape)
-    components = ("cosine", "sine") if max(shape[:2]) > 2 else ("cosine",)
-    family = Fourier(shape, components)
-    assert family.n_features == pixels
-    basis = family.compute(np.eye(pixels).reshape(pixels, *shape), range(pixels))
-    np.testing.assert_allclose(basis.T @ basis, np.eye(pixels), atol=2e-6)
-
-
-def test_squares_add_up_to_those_of_the_pixels() -> None:
-    images = np.random.default_rng(2).normal(size=(5, 28, 28)).astype(np.float32)
-    values = Fourier((28, 28), ("cosine", "sine")).compute(images, range(784))
-    np.testing.assert_allclose((values**2).sum(axis=1), (images**2).sum(axis=(1, 2)), rtol=1e-5)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_only_magnitudes_ignore_circular_shifts(shape: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(3)
-    images = rng.integers(0, 256, (6, *shape), dtype=np.uint8)
-    shifted = np.roll(images, (2, 1), axis=(1, 2))
-    magnitudes, cosines = Fourier(shape, "magnitude"), Fourier(shape, "cosine")
-    before, after = (magnitudes.compute(x, range(magnitudes.n_features)) for x in (images, shifted))
-    np.testing.assert_allclose(after, before, rtol=0, atol=2e-3)
-    assert before.std(axis=0).min() > 1
-    before, after = (cosines.compute(x, range(cosines.n_features)) for x in (images, shifted))
-    assert np.abs(after - before).max() > 1
-
-
-def test_a_wave_is_found_by_its_own_features_alone() -> None:
-    family = Fourier((12, 10))
-    r, c = np.mgrid[:12, :10]
-    for down, across in [(0, 2), (3, 0), (2, 3), (-2, 3), (6, 5), (-5, 4)]:
-        angle = 2 * np.pi * (down * r / 12 + across * c / 10)
-        (values,) = family.compute(np.cos(angle - 0.5)[None], range(family.n_features))
-        waves = {members(family)[j][1:3] for j in np.flatnonzero(np.abs(values) > 1e-5)}
-        assert waves == {(down, across)}
-
-
-def test_no_two_features_are_the_same_and_none_is_always_zero() -> None:
-    for shape in [(6, 6), (5, 4), (2, 3)]:
-        family = Fourier(shape)
-        images = np.random.default_rng(4).normal(size=(40, *shape))
-        correlation = np.corrcoef(family.compute(images, range(family.n_features)).T)
-        others = np.abs(correlation - np.eye(family.n_features))
-        assert others.max() < 0.999  # NaN, that is a constant feature, fails too
-
-
-def test_constant_images_have_the_constant_wave_alone() -> None:
-    family = Fourier((9, 7))
-    values = family.compute(np.full((1, 9, 7), 255), range(family.n_features))[0]
-    assert values[0] == pytest.approx(255 * math.sqrt(63))
-    np.testing.assert_allclose(values[1:], 0, atol=1e-3)
-
-
 def test_counts() -> None:
     def count(shape: tuple[int, ...]) -> list[int]:
         words = [component for component, *_ in members(Fourier(shape))]
@@ -183,41 +127,3 @@ def test_components_choose_and_order() -> None:
     for name, values in zip(names, part.compute(images, range(len(names))).T, strict=True):
         np.testing.assert_array_equal(values, named[name])
     assert Fourier((4, 3), "sine").components == ("sine",)
-
-
-def multiplications(family: Fourier, features: Any, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Of weights with pixels or sums, for one image."""
-    weighted, counts = module._weighted, []
-
-    def counting(weights: Any, lines: Any) -> Any:
-        total = weighted(weights, lines)
-        counts.append(len(weights) * total.size)
-        return total
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_weighted", counting)
-        family.compute(np.zeros((1, *family.image_shape)), features)
-    return sum(counts)
-
-
-def test_the_cost_is_the_one_that_the_module_states(monkeypatch: pytest.MonkeyPatch) -> None:
-    family = Fourier((28, 28))
-    every = multiplications(family, range(1177), monkeypatch)
-    assert every / 1177 == pytest.approx(20, abs=2)
-    for feature in (0, 1, 60, 700):
-        assert multiplications(family, [feature], monkeypatch) < 1.1 * 784
-    block = range(400, 600)
-    assert multiplications(family, block, monkeypatch) < 1.3 * every * 200 / 1177
-    coloured = Fourier((28, 28, 3))
-    assert multiplications(coloured, block, monkeypatch) == multiplications(
-        family, block, monkeypatch
-    )
-
-
-def test_only_the_wanted_channels_are_read() -> None:
-    images = np.ones((2, 4, 5, 3))
-    images[..., [0, 2]] = np.nan
-    family = Fourier((4, 5, 3))
-    middle = [j for j, (*_, channel) in enumerate(members(family)) if channel == 1]
-    grey = Fourier((4, 5)).compute(images[..., 1], range(len(middle)))
-    np.testing.assert_array_equal(family.compute(images, middle), grey)

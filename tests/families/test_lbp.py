@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
 from boostsample.families import ILBP, LBP
 
 SHAPES: list[tuple[int, ...]] = [(3, 3), (5, 7), (4, 3, 2), (6, 5, 3)]
@@ -90,74 +89,6 @@ def test_known_codes(window: list[list[int]], lbp: int, ilbp: int) -> None:
     for dtype in (np.uint8, np.float32, np.int64):
         assert codes(LBP, np.array([window], dtype)).tolist() == [[lbp]]
         assert codes(ILBP, np.array([window], dtype)).tolist() == [[ilbp]]
-
-
-def test_all_codes_and_no_others_occur() -> None:
-    bits = (np.arange(512)[:, None] >> np.arange(9)) & 1
-    windows = bits.reshape(512, 3, 3).astype(np.uint8)
-    assert set(codes(LBP, windows).ravel()) == set(range(256))
-    # One bright pixel or more is above the mean, all nine are not.
-    assert set(codes(ILBP, windows).ravel()) == set(range(511))
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_lbp_ignores_increasing_functions(shape: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(1)
-    images = rng.integers(0, 60, (20, *shape), dtype=np.uint8)
-    levels = np.sort(rng.permutation(10**6)[:60]).astype(np.float32) - 5e5
-    np.testing.assert_array_equal(codes(LBP, levels[images]), codes(LBP, images))
-    assert (codes(ILBP, levels[images]) != codes(ILBP, images)).any()
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_ilbp_ignores_brightness_and_contrast(shape: tuple[int, ...]) -> None:
-    images = np.random.default_rng(2).integers(0, 60, (20, *shape), dtype=np.uint8)
-    before = codes(ILBP, images)
-    for gain, offset in [(4, 15), (1, 195), (0.25, -7), (2.0**40, 0), (3, -1e5)]:
-        changed = np.float32(gain) * images + np.float32(offset)
-        np.testing.assert_array_equal(codes(ILBP, changed), before)
-    assert (codes(ILBP, 255 - images) != before).any()
-
-
-def test_equals_scikit_image_where_that_does_not_interpolate() -> None:
-    feature = pytest.importorskip("skimage.feature", reason="scikit-image is not installed")
-    images = np.random.default_rng(3).integers(0, 9, (5, 8, 9), dtype=np.uint8)
-    ours = codes(LBP, images).astype(int).reshape(5, 6, 7)
-    four = np.array([feature.local_binary_pattern(x, 4, 1)[1:-1, 1:-1] for x in images], int)
-    eight = np.array([feature.local_binary_pattern(x, 8, 1)[1:-1, 1:-1] for x in images], int)
-    # Right, up, left and down: its bits 0 .. 3 of four, every second one of eight.
-    for number, weight in enumerate((16, 2, 8, 64)):
-        np.testing.assert_array_equal(four >> number & 1, ours // weight & 1)
-        np.testing.assert_array_equal(eight >> 2 * number & 1, ours // weight & 1)
-    # Its corners lie on a circle, between the pixels.
-    for number, weight in enumerate((4, 1, 32, 128)):
-        assert ((eight >> (2 * number + 1) & 1) != ours // weight & 1).any()
-
-
-@pytest.mark.parametrize("kind", [LBP, ILBP])
-def test_many_codes_at_once_are_those_of_each_image(kind: type[LBP]) -> None:
-    images = np.random.default_rng(5).integers(0, 9, (300, 20, 19), dtype=np.uint8)
-    together = codes(kind, images)
-    alone = np.concatenate([codes(kind, image[None]) for image in images])
-    np.testing.assert_array_equal(together, alone)
-
-
-@pytest.mark.parametrize("kind", [LBP, ILBP])
-def test_only_the_windows_are_read(kind: type[LBP]) -> None:
-    images = np.random.default_rng(4).normal(size=(3, 6, 7, 2))
-    family = kind((6, 7, 2))
-    feature = next(
-        j
-        for j in range(family.n_features)
-        if family.feature_name(j).endswith("row 2, column 3, channel 1")
-    )
-    want = family.compute(images, [feature])
-    hidden = np.full_like(images, np.nan)
-    hidden[:, 1:4, 2:5, 1] = images[:, 1:4, 2:5, 1]
-    np.testing.assert_array_equal(family.compute(hidden, [feature]), want)
-    hidden[1, 3, 4, 1] = np.inf
-    with pytest.raises(DataError, match="example 1 has inf at row 3, column 4, channel 1"):
-        family.compute(hidden, [feature])
 
 
 def test_names_and_numbers() -> None:

@@ -90,21 +90,6 @@ def test_some_opponents() -> None:
         np.testing.assert_array_equal(values, whole[..., channels])
 
 
-def test_grey_images_have_no_opponent_colour() -> None:
-    grey = np.repeat(images()[..., :1], 3, axis=-1)
-    for inner in INSIDE:
-        family = wrapped(inner, opponents=["red-green", "yellow-blue"], name="colour")
-        assert not family.compute(grey, range(family.n_features)).any()
-
-
-def test_brightness_changes_no_opponent_colour() -> None:
-    X = images() // 2
-    family = Opponent(SHAPE, "patches", ["red-green", "yellow-blue"], n_members=50)
-    values = family.compute(X, range(50))
-    assert values.any(axis=0).all()
-    np.testing.assert_array_equal(values, family.compute(X + 100, range(50)))
-
-
 def test_names_say_the_opponent() -> None:
     pixels = Opponent((2, 2, 3), "identity", ["intensity", "red-green"])
     assert [pixels.feature_name(j) for j in (0, 7)] == [

@@ -48,14 +48,6 @@ def test_sums_of_floats() -> None:
     np.testing.assert_allclose(values, naive_sums(family, images), rtol=1e-6, atol=1e-6)
 
 
-def test_small_patches_beside_large_values() -> None:
-    images = np.zeros((1, 8, 8), np.float32)
-    images[0, 0, 0], images[0, 7, 7] = 1e6, 0.25  # a float32 table would lose the quarter
-    family = PatchSums((8, 8), None)
-    values = family.compute(images, range(family.n_features))
-    np.testing.assert_array_equal(values, naive_sums(family, images[..., None]).astype(np.float32))
-
-
 def test_sums_of_bytes_beyond_float32() -> None:
     """Above 2^24 the sums no longer fit float32: bytes and floats must round alike."""
     images = np.full((2, 260, 260), 255, np.uint8)
@@ -76,40 +68,6 @@ def integer_sums(family: PatchSums, images: NDArray[Any]) -> NDArray[np.int64]:
         patches = images[:, top : bottom + 1, left : right + 1]
         sums.append(patches.sum(axis=(1, 2), dtype=np.int64))
     return np.array(sums).T
-
-
-def test_moving_the_image_moves_the_sums() -> None:
-    images = np.zeros((3, 9, 9), np.uint8)
-    images[:, :6, :6] = np.random.default_rng(2).integers(0, 256, (3, 6, 6))
-    family = PatchSums((9, 9), None)
-    values = family.compute(images, range(family.n_features))
-    moved = family.compute(np.roll(images, (2, 3), (1, 2)), range(family.n_features))
-    index = {rectangle(family, j): j for j in range(family.n_features)}
-    for (top, bottom, left, right, channel), j in index.items():
-        there = index.get((top + 2, bottom + 2, left + 3, right + 3, channel))
-        if there is not None:
-            np.testing.assert_array_equal(values[:, j], moved[:, there])
-
-
-def test_members_are_different_and_within_the_sides() -> None:
-    family = PatchSums((10, 12, 2), 900, seed=4, min_side=3, max_side=8)
-    boxes = [rectangle(family, feature) for feature in range(900)]
-    assert len(set(boxes)) == 900
-    for top, bottom, left, right, channel in boxes:
-        assert top >= 0
-        assert bottom < 10
-        assert left >= 0
-        assert right < 12
-        assert channel in (0, 1)
-        assert 3 <= bottom - top + 1 <= 8
-        assert 3 <= right - left + 1 <= 8
-
-
-def test_all_members_can_be_drawn() -> None:
-    every, drawn = PatchSums((6, 5), None), PatchSums((6, 5), 150)
-    assert every.n_features == 15 * 10
-    boxes = [{rectangle(family, j) for j in range(150)} for family in (every, drawn)]
-    assert boxes[0] == boxes[1]
 
 
 def test_all_patches_are_equally_likely() -> None:

@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.families.images._rectangles import (
     RectangleFamily,
-    RectangleMembers,
     corners_of,
     cumulate_rectangles,
     distinct_rectangles,
-    rectangle_intervals,
     rectangle_sums,
 )
 from boostsample.family import Fill
@@ -44,17 +41,6 @@ class Rectangles(RectangleFamily):
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         raise NotImplementedError
-
-
-@pytest.mark.parametrize(("length", "shortest", "longest"), [(5, 1, 5), (6, 2, 4), (3, 3, 9)])
-def test_intervals(length: int, shortest: int, longest: int) -> None:
-    want = [
-        [start, stop]
-        for start in range(length)
-        for stop in range(start + 1, length + 1)
-        if shortest <= stop - start <= longest
-    ]
-    assert rectangle_intervals(length, shortest, longest).tolist() == want
 
 
 def test_distinct_is_a_prefix_of_one_sequence() -> None:
@@ -106,17 +92,6 @@ def test_each_kind_and_channel_is_equally_likely() -> None:
     assert ((counts - 1000) ** 2 / 1000).sum() < 38  # 0.01 % of chi-square, 11 d.o.f.
 
 
-def test_a_member_in_words() -> None:
-    rectangles = Rectangles((4, 5, 2), None, 0, 3, None, n_kinds=2, what="bins")
-    assert rectangles.member(3) == ("rows 0-2, columns 0-2", 1, 1)
-    assert rectangles.member(rectangles.n_features - 2) == ("rows 1-3, columns 2-4", 1, 0)
-
-
-def test_too_many_members() -> None:
-    with pytest.raises(SettingError, match="at most 6, the number of bins with sides of 2 to 3 in"):
-        Rectangles((2, 3), 7, 0, None, None, n_kinds=2, what="bins")
-
-
 def test_sums_equal_plain_loops() -> None:
     rng = np.random.default_rng(0)
     planes = rng.integers(0, 256, (3, 5, 4, 6))
@@ -131,23 +106,3 @@ def test_sums_equal_plain_loops() -> None:
     ):
         want = planes[plane, top:bottom, left:right].sum(axis=(0, 1))
         np.testing.assert_array_equal(row, want)
-
-
-def test_sums_do_not_depend_on_what_is_below_or_to_the_right() -> None:
-    rng = np.random.default_rng(1)
-    planes = rng.normal(size=(7, 6, 3))
-    small, large = np.empty((5, 4, 3)), np.empty((8, 7, 3))
-    small[1:, 1:], large[1:, 1:] = planes[:4, :3], planes
-    cumulate_rectangles(small)
-    cumulate_rectangles(large)
-    np.testing.assert_array_equal(small, large[:5, :4])
-
-
-def test_one_table_for_all() -> None:
-    tables = np.zeros((4, 4, 1))
-    tables[1:, 1:, 0] = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
-    cumulate_rectangles(tables)
-    one = RectangleMembers(*(np.array([k]) for k in (1, 3, 0, 2, 0, 0)))
-    out = np.empty((1, 1))
-    rectangle_sums(tables.reshape(-1, 1), corners_of(one, 0, 3, 3), out)
-    assert out.tolist() == [[4 + 5 + 7 + 8]]
