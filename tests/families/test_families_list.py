@@ -25,7 +25,6 @@ from boostsample.families import (
     Haar,
     HaarLike,
     HashedText,
-    Identity,
     Opponent,
     OrientedGradients,
     PatchSums,
