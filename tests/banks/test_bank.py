@@ -81,11 +81,6 @@ def test_layout(X: NDArray[np.float32], families: list[Powers]) -> None:
     assert bank.nbytes == 11 * 300 + 11 * 254 * 4 + 11 * 2 + 3 * 8
 
 
-def test_bins_start_at_a_cache_line(X: NDArray[np.float32]) -> None:
-    banks = [FeatureBank.build([Powers(3, 3)], X[:n]) for n in range(1, 300, 20)]
-    assert {bank.bins.ctypes.data % 64 for bank in banks} == {0}
-
-
 def test_a_threshold_divides_raw_values_as_its_bins(
     X: NDArray[np.float32], families: list[Powers]
 ) -> None:
@@ -96,17 +91,6 @@ def test_a_threshold_divides_raw_values_as_its_bins(
         assert bank.threshold(j, 1) == -np.inf
         for b in range(1, bank.n_bins[j]):
             assert ((bank.bins[j] >= b) == (values >= bank.threshold(j, b))).all()
-
-
-def test_cuts_come_from_the_train_rows_only(X: NDArray[np.float32], families: list[Powers]) -> None:
-    train = np.arange(0, 300, 2)
-    changed = X.copy()
-    changed[1::2] *= 50
-    one = FeatureBank.build(families, X, train)
-    other = FeatureBank.build(families, changed, train)
-    assert one.cuts.tobytes() == other.cuts.tobytes()
-    assert (one.bins[:, train] == other.bins[:, train]).all()
-    assert (one.bins != other.bins).any()
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
@@ -190,13 +174,6 @@ def test_a_view_copies_nothing(X: NDArray[np.float32], families: list[Powers]) -
     assert (bank.column(7) == bank.bins[7]).all()
 
 
-def test_taken_bins_are_a_copy(X: NDArray[np.float32], families: list[Powers]) -> None:
-    bank = FeatureBank.build(families, X)
-    taken = bank.take(np.array([7, 2, 7]), np.array([1, 5]))
-    assert (taken == bank.bins[[7, 2, 7]][:, [1, 5]]).all()
-    assert not np.shares_memory(taken, bank.bins)
-
-
 def test_constant_and_missing_features_keep_the_constant_stump() -> None:
     X = np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 3.0]], np.float32)
     bank = FeatureBank.build([Powers(2, 2)], X, np.array([0, 1]))
@@ -213,15 +190,6 @@ def test_features_know_their_family(X: NDArray[np.float32], families: list[Power
     assert bank.feature_name(9) == "column 0 to the power of 2"
     with pytest.raises(SettingError, match="a feature must be between 0 and 10, got 11"):
         bank.family_of(11)
-
-
-@pytest.mark.parametrize("feature", [-1, 11])
-def test_bad_features_are_refused(
-    X: NDArray[np.float32], families: list[Powers], feature: int
-) -> None:
-    bank = FeatureBank.build(families, X)
-    with pytest.raises(SettingError, match=f"a feature must be between 0 and 10, got {feature}"):
-        bank.threshold(feature, 1)
 
 
 @pytest.mark.parametrize(
@@ -247,13 +215,6 @@ def test_a_family_that_breaks_its_contract_is_named(
 ) -> None:
     with pytest.raises(DataError, match=r"family broken must compute float32 of shape \(300, 2\)"):
         FeatureBank.build([Broken(result)], X)
-
-
-def test_read_only_features_are_fine(X: NDArray[np.float32]) -> None:
-    values = X[:, :2].copy()
-    values.flags.writeable = False
-    bank = FeatureBank.build([Broken(values)], X)
-    assert same_bits(bank, FeatureBank.build([Powers(3, 2)], X))
 
 
 def test_other_bad_input_is_refused(X: NDArray[np.float32], families: list[Powers]) -> None:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,12 +14,11 @@ from numpy.typing import NDArray
 from boostsample.banks import bank_checksums
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_checksums import DamagedBank
-from boostsample.banks.cache_folder import banks_dir, cache_entries, remove_from_cache
+from boostsample.banks.cache_folder import banks_dir, remove_from_cache
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.errors import DataError
 from tests.banks.test_bank_disk import LARGE_FILES, SMALL_FILES, N, X, same
-from tests.paths import ROOT
 from tests.problems import asked_of, powers
 
 __all__ = ["X"]  # a fixture
@@ -186,22 +182,3 @@ def test_a_damaged_bank_that_came_meanwhile_is_an_error(X: NDArray[np.float32]) 
     with pytest.raises(DataError, match=r"be used: bins.npy has .* bytes, not .*; run again"):
         cached_bank(powers(), X, progress=spoil)
     assert same(cached_bank(powers(), X), FeatureBank.build(powers(), X))
-
-
-def test_processes_at_once_do_not_hurt_each_other(X: NDArray[np.float32], cache: Path) -> None:
-    code = (
-        "import numpy as np\n"
-        "from boostsample.banks.cached_bank import cached_bank\n"
-        "from boostsample.families import Columns\n"
-        "X = np.arange(300_000, dtype=np.float32).reshape(-1, 100) % 977\n"
-        "print(cached_bank([Columns(range(100))], X).bins.sum())\n"
-    )
-    command = [sys.executable, "-c", code]
-    options: dict[str, Any] = {"cwd": ROOT, "stdout": subprocess.PIPE, "text": True}
-    processes = [subprocess.Popen(command, **options) for _ in range(2)]
-    printed = {process.communicate()[0] for process in processes}
-    assert [process.returncode for process in processes] == [0, 0]
-    assert len(printed) == 1
-    (bank,) = cache_entries()
-    check_disk_bank(bank.folder, all_features=True)
-    assert [path.name for path in banks_dir().iterdir()] == [bank.key]

@@ -245,15 +245,6 @@ def test_a_bank_for_other_data_is_refused(X: NDArray[np.float32]) -> None:
         DiskBank(folder, powers(), N - 1)
 
 
-def test_bad_input_is_refused_as_in_memory(X: NDArray[np.float32]) -> None:
-    with pytest.raises(DataError, match="train_rows is empty"):
-        cached_bank(powers(), X, np.empty(0, np.int64))
-    with pytest.raises(SettingError, match="at least one family, got none"):
-        cached_bank([], X)
-    with pytest.raises(SettingError, match="reference must be an integer at least 1, got 0"):
-        cached_bank(powers(), X, reference=0)
-
-
 @pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
 def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:

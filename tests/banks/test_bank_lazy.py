@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
 from collections import OrderedDict
 from typing import Any
@@ -19,11 +16,10 @@ from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.lazy import LazyBank, SlotCache
 from boostsample.errors import DataError, SettingError
-from boostsample.families import Columns, HashedText
+from boostsample.families import Columns
 from boostsample.kernels.searches.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from tests.paths import ROOT
 from tests.problems import Powers, noisy_labels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -95,15 +91,6 @@ def test_slots_keep_what_was_used_last(rng: np.random.Generator, most: int) -> N
     assert len(naive.keys) == most
 
 
-def test_slots_are_forgotten_one_by_one() -> None:
-    slots = SlotCache(10, 3, 1, np.int64)
-    slots.claim(np.array([5, 6, 7]))
-    slots.find(np.array([5]))
-    slots.claim(np.array([8]))
-    assert (slots.find(np.array([5, 6, 7, 8])) >= 0).tolist() == [True, False, True, True]
-    assert slots.nbytes == 3 * 8 + 10 * 4 + 2 * 3 * 8
-
-
 class Naive:
     """What a lazy bank must compute, view by view, from its rules."""
 
@@ -167,23 +154,6 @@ def test_no_more_is_computed_than_is_looked_at(
     assert len(naive.cuts.keys) == cuts
 
 
-def test_one_look_computes_just_that(X: NDArray[np.float32]) -> None:
-    made = families()
-    bank = LazyBank(made, X, TRAIN, reference=REFERENCE)
-    assert computed(made) == 0
-    bank.view(np.array([7, 30, 7]), np.array([3, 50, 80]))
-    assert [family.asked for family in made] == [[[7], [7]], [[5], [5]]]
-    assert computed(made) == bank.values_computed == 2 * (REFERENCE + 3)
-    bank.threshold(7, 2)  # known by now
-    bank.view(np.array([7]), np.array([3, 50, 80]))  # bins of samples are not kept
-    assert bank.values_computed == 2 * (REFERENCE + 3) + 3
-    bank.column(7)
-    bank.view(np.array([7]), np.array([3, 50, 80]))
-    bank.view(np.array([7]))
-    assert bank.values_computed == computed(made) == 2 * (REFERENCE + 3) + 3 + N
-    assert np.flatnonzero(bank.n_bins).tolist() == [7, 30]
-
-
 def test_readers_have_nothing_in_common_but_the_data(X: NDArray[np.float32]) -> None:
     bank = LazyBank(families(), X, TRAIN, reference=REFERENCE)
     one, other = bank.reader(TRAIN), bank.reader(np.array([5, 2, 5]))
@@ -197,18 +167,6 @@ def test_readers_have_nothing_in_common_but_the_data(X: NDArray[np.float32]) -> 
     for rows in ([0, N], [-1]):
         with pytest.raises(DataError, match="rows must lie between 0 and 99"):
             bank.reader(np.array(rows))
-
-
-def test_a_column_is_a_copy_and_a_view_is_not(X: NDArray[np.float32]) -> None:
-    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
-    first = bank.column(0)
-    before = first.copy()
-    for feature in range(1, 9):
-        bank.column(feature)
-    assert (first == before).all()
-    assert bank.view(np.array([8])).bins is bank._columns.rows
-    sample = bank.view(np.array([8]), np.array([1, 2])).bins
-    assert np.shares_memory(bank.view(np.array([9]), np.array([3, 4])).bins, sample)
 
 
 def test_memory_is_bounded(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,15 +218,6 @@ def test_data_too_large_to_copy_is_read_in_blocks(
     assert bank.values_computed == 2 * (REFERENCE + rows.size)
 
 
-def test_the_copy_of_the_training_rows_is_shared(X: NDArray[np.float32]) -> None:
-    bank = LazyBank(families(), X, TRAIN)
-    copies = [bank._source.copy(rows) for rows in (TRAIN, TRAIN.copy(), TRAIN[1:], TRAIN)]
-    assert copies[0] is copies[1]
-    assert copies[2].shape == (79, 5)
-    assert copies[0].strides[0] == 4  # a column's values lie side by side
-    assert (copies[3] == X[TRAIN]).all()
-
-
 @pytest.mark.parametrize("kind", ["csc", "csr", "coo"])
 def test_sparse_matrices(rng: np.random.Generator, kind: str) -> None:
     dense = rng.poisson(0.3, (N, 12)).astype(np.float32)
@@ -279,17 +228,6 @@ def test_sparse_matrices(rng: np.random.Generator, kind: str) -> None:
     assert (bank.column(5)[TRAIN] == memory.bins[5, TRAIN]).all()
     bins, at, _ = bank.view(features, rows)
     assert (bins[at] == memory.bins[features][:, rows]).all()
-
-
-def test_documents(rng: np.random.Generator) -> None:
-    words = np.array(["boost", "the", "loss", "of", "a", "weak", "learner", "on", "some", "rounds"])
-    X = np.array([" ".join(rng.choice(words, 6)) for _ in range(N)], object)
-    family = HashedText(16)
-    memory = FeatureBank.build([family], X, TRAIN, reference=20)
-    bank = LazyBank([family], X, TRAIN, reference=20).reader(TRAIN)
-    assert np.ptp(memory.bins[3]) > 0
-    assert (bank.column(3)[TRAIN] == memory.bins[3, TRAIN]).all()
-    assert (bank.take(np.array([3, 2]), np.arange(N)) == memory.bins[[3, 2]]).all()
 
 
 def test_an_infinite_value_is_named_when_it_is_looked_at(X: NDArray[np.float32]) -> None:
@@ -360,18 +298,3 @@ def test_bad_settings_are_refused(X: NDArray[np.float32]) -> None:
         LazyBank(families(), X, reference=-1)
     with pytest.raises(DataError, match="X has no rows"):
         LazyBank(families(), X[:0])
-
-
-@pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
-def test_a_million_features_train_in_little_memory() -> None:
-    """Under a limit of the data segment, in a process of its own."""
-    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "lazy", "--left", "128"]
-    command += ["--cheap", "--cache", "32", "--examples", "3000", "--rounds", "4"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["n_features"] == 10**6
-    assert told["bank_mib"] > 2800
-    assert told["in_memory_fails"]
-    assert told["anonymous_mib"] < told["limit_mib"]

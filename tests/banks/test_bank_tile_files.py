@@ -6,7 +6,6 @@ import logging
 import resource
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +24,7 @@ from boostsample.errors import DataError
 from boostsample.families import Columns
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
+from tests.banks.test_bank_damage import flip
 from tests.problems import same_bits
 
 N, F, TILES = 1500, 160, 3
@@ -71,12 +71,6 @@ def tile_members(number: int) -> NDArray[np.int64]:
     tiles = feature_tiles((F,))
     assert tiles is not None
     return tiles.order[tiles.ends[number] : tiles.ends[number + 1]].copy()
-
-
-def flip(path: Path, at: int) -> None:
-    content = bytearray(path.read_bytes())
-    content[at] ^= 4
-    path.write_bytes(content)
 
 
 def test_the_copy_is_listed_with_its_size(X: NDArray[np.float32]) -> None:
@@ -157,26 +151,13 @@ def test_a_damaged_tile_is_an_error_on_its_first_use(X: NDArray[np.float32]) -> 
     assert (opened(X, tile_bytes=0).take(bad, ROWS) == expected.bins[bad][:, ROWS]).all()
 
 
-def test_tiles_are_checked_once(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
-    bank = opened(X)
-    seen: list[int] = []
-    assert bank._tiles is not None
-    check: Any = bank._tiles._check
-    damage = check.__self__._damage
-
-    def watched(tile: int) -> str:
-        seen.append(tile)
-        return str(damage(tile))
-
-    monkeypatch.setattr(check.__self__, "_damage", watched)
-    for reader in (bank, bank.reader()):
-        reader.view(np.concatenate([tile_members(1), tile_members(0)]), ROWS)
-    assert seen == [0, 1]
-    assert not bank._features._checked.any()  # no column was read
-
-
-@pytest.mark.parametrize("name", sorted(TILE_FILES))
-@pytest.mark.parametrize("kind", ["truncated", "longer", "missing", "magic"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, "tiles.npy") for kind in ("truncated", "longer", "missing", "magic")),
+        ("truncated", "tile_checksums.npy"),
+    ],
+)
 def test_damaged_files_are_built_anew(
     X: NDArray[np.float32], caplog: pytest.LogCaptureFixture, kind: str, name: str
 ) -> None:

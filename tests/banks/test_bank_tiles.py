@@ -16,14 +16,12 @@ from boostsample.banks import tile_layout as bank_tiles
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.banks.cached_bank import cached_bank
-from boostsample.errors import SettingError
-from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.commands.cli import main
 from boostsample.families.columns import Columns
 from boostsample.kernels.searches import tiles as kernels
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
-from tests.problems import Powers, noisy_labels, same_bits, step_of
+from tests.problems import Powers, same_bits
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 pytestmark = pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
@@ -31,8 +29,6 @@ FORMS = ("memory", "disk")
 N, SIZES = 3001, (90, 70)
 TILES = 3
 COPY = TILES * N * 64
-SHAPES = [(1, 1), (1, 40), (2, 3), (20, 1), (64, 8), (64, 9), (160, 31), (300, 100), (160, 400)]
-SHAPES += [(53, 700), (160, 2000), (500, N)]
 
 
 @pytest.fixture(autouse=True)
@@ -61,53 +57,6 @@ def has_copy(bank: Any) -> bool:
     return bank._tiles is not None
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_views_have_the_same_bins(
-    X: NDArray[np.float32], form: str, n_jobs: int, rng: np.random.Generator
-) -> None:
-    plain = make_bank("memory:tile_bytes=0", families(), X)
-    bank = make_bank(form, families(), X, n_jobs=n_jobs)
-    assert has_copy(bank)
-    assert not has_copy(plain)
-    assert isinstance(plain, FeatureBank)
-    paths = set()
-    for n_features, n_rows in SHAPES:
-        features = rng.integers(0, sum(SIZES), n_features)
-        rows = rng.integers(0, N, n_rows)
-        expected = plain.bins[features][:, rows]
-        for chosen in (rows.astype(np.int32), rows, rows[::-1].copy()[::-1]):
-            bins, at, compact = bank.view(features, chosen)
-            paths.add(compact)
-            assert bins.flags.c_contiguous
-            assert ((bins[at, :n_rows] if compact else bins[at][:, rows]) == expected).all()
-            assert bank.take(features, chosen).tobytes() == expected.tobytes()
-        assert bank.view(features).compact is False
-    assert paths == {True, False}
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("n_labels", [1, 3])
-def test_searches_have_the_same_bits(
-    X: NDArray[np.float32], form: str, n_labels: int, rng: np.random.Generator
-) -> None:
-    Y = noisy_labels(N, n_labels)
-    weights = rng.random(Y.shape)
-    found = []
-    for tile_bytes in (None, 0):
-        bank = make_bank(form, families(), X, tile_bytes=tile_bytes)
-        assert has_copy(bank) == (tile_bytes is None)
-        step, told = step_of(bank, Y, weights), list[NDArray[Any]]()
-        draws = np.random.default_rng(5)
-        for n_features, n_rows in SHAPES:
-            features = draws.integers(0, sum(SIZES), n_features)
-            stumps = step.search(features, step.draw(n_rows))
-            edges = step.edges(stumps, step.draw(n_rows))
-            told += [stumps.threshold, stumps.votes, stumps.edge, edges]
-        found.append(b"".join(one.tobytes() for one in told))
-    assert found[0] == found[1]
-
-
 def test_checksums_are_those_of_a_bank_without_a_copy(X: NDArray[np.float32]) -> None:
     digests = [
         make_bank(form, families(), X).digest()
@@ -132,22 +81,6 @@ def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
     assert json.loads(plan.read_text())["entries"]["bank"] == "memory:tile_bytes=0"
     assert main(["compare", "--grid", str(plan), "--results", "one"]) == 0
     assert len(list(Path("one").rglob("*.npz"))) == 1
-
-
-def test_classifiers_are_equal_to_the_bit(X: NDArray[np.float32]) -> None:
-    """One starts with a copy and goes on without."""
-    y = np.where(X[:, 0] > 0, 1, -1)
-    chosen: dict[str, Any] = {"families": families(), "random_state": 0, "budget": 20_000}
-    chosen["strategy"] = "laminating"
-    scores = [
-        BoostSampleClassifier(n_rounds=6, bank=bank, **chosen).fit(X, y).decision_function(X)
-        for bank in ("memory", "memory:tile_bytes=0")
-    ]
-    model = BoostSampleClassifier(n_rounds=3, bank="memory", warm_start=True, **chosen).fit(X, y)
-    model.set_params(n_rounds=6, bank="disk:tile_bytes=0").fit(X, y)
-    scores.append(model.decision_function(X))
-    assert np.ptp(scores[0]) > 0
-    assert scores[0].tobytes() == scores[1].tobytes() == scores[2].tobytes()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -203,15 +136,6 @@ def test_the_copy_takes_no_more_than_allowed(
     assert has_copy(build(families(), X, tile_bytes=tile_bytes)) is made
 
 
-@pytest.mark.parametrize("value", [-1, 2.5, True, "1"])
-@pytest.mark.parametrize("build", [FeatureBank.build, cached_bank])
-def test_other_sizes_are_refused(X: NDArray[np.float32], build: Any, value: Any) -> None:
-    with pytest.raises(
-        SettingError, match=r"tile_bytes must be an integer at least 0, got .*; 0 is"
-    ):
-        build(families(), X, tile_bytes=value)
-
-
 def test_small_banks_have_no_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     feature_tiles.cache_clear()
@@ -265,15 +189,6 @@ def test_free_memory_is_that_of_the_container(
     monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)
     monkeypatch.setattr(bank_tiles, "_GROUPS", tmp_path)
     assert bank_tiles._free_memory() == expected
-
-
-def test_where_free_memory_is_unknown_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.undo()
-    monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)
-    monkeypatch.delattr(os, "sysconf")
-    assert bank_tiles._free_memory() == 0
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -97,34 +97,6 @@ def test_reads_that_tiles_do_not_make_faster_are_of_the_bank() -> None:
     assert not bank.view(np.arange(F)).compact
 
 
-@compiled
-def test_kernels_are_compiled_before_the_first_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[tuple[str, tuple[str, ...]]] = []
-
-    def watch(name: str) -> None:
-        kernel = getattr(module, name)
-
-        def watched(*args: Any) -> Any:
-            import numba
-
-            called.append((name, tuple(str(numba.typeof(one)) for one in args)))
-            return kernel(*args)
-
-        monkeypatch.setattr(module, name, watched)
-
-    bank = bank_with(data(), None)
-    watch("find_octets")
-    watch("gather_octets")
-    module._compile.cache_clear()
-    bank.compile()
-    assert {name for name, _ in called} == {"find_octets", "gather_octets"}
-    before = set(called)
-    booster = Booster(bank, None, noisy_labels(N), "laminating", rng=0, n_rounds=3)
-    rows_of(booster, 3)
-    assert len(called) > 4
-    assert set(called) == before
-
-
 def run(bank: Bank, strategy: str, learner: str, n_jobs: int = 1, **how: Any) -> list[Any]:
     booster = Booster(
         bank, None, noisy_labels(N), strategy, learner, rng=0, n_rounds=4, n_jobs=n_jobs, **how
