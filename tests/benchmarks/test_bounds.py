@@ -7,22 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from benchmarks.bounds import (
     N_BINS,
     read_bound_kernel,
     store_bound,
     store_bound_kernel,
-    time_read_bound,
 )
 from benchmarks.problem import BenchProblem, synthetic_problem
 from benchmarks.test_growth import sizes_beyond_caches, sweep_twice
 from benchmarks.timing import growth_slope, median_ratio, time_in_turns
-from boostsample.banks.lazy import LazyBank
-from boostsample.families.columns import Columns
 from boostsample.kernels.array_layout import aligned, row_layout
-from boostsample.rows.sampling_schemes import SCHEMES
 
 
 @pytest.fixture(scope="module")
@@ -70,15 +65,6 @@ def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples
     total = bins[features][:, examples].sum(dtype=int)
     assert read_bound_kernel(bins, features, 0, examples, 4) == total
     assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
-
-
-def test_reads_of_a_bank_that_shows_only_what_is_asked_for() -> None:
-    X = np.random.default_rng(0).normal(size=(50, 6)).astype(np.float32)
-    bank = LazyBank([Columns(range(6), n_columns=6)], X)
-    rows: NDArray[np.int64] = np.arange(50)
-    weights = synthetic_problem(50, 6, 3)._replace(bank=bank).weights()
-    drawn = weights.draw(20, SCHEMES["iid"], np.random.default_rng(0))
-    assert time_read_bound(bank.reader(rows), np.array([0, 5]), drawn, drawn.examples.size) > 0
 
 
 def test_units_follow_blocks_of_the_work_and_have_its_arguments() -> None:

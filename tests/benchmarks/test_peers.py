@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from benchmarks import race as peer_race
 from benchmarks.race import (
-    PEERS,
     RaceJob,
     RaceMethod,
     RaceRules,
@@ -76,10 +74,6 @@ def test_a_job_has_the_drawn_columns_of_the_split() -> None:
     assert job.X_test.shape == (test.size, 40)
 
 
-def test_a_job_takes_all_columns_where_there_are_few() -> None:
-    assert make_race_job(load_dataset("chess(d=3,n=60)")).X_train.shape[1] == 3
-
-
 def test_jobs_that_cannot_be() -> None:
     data = load_dataset("chess(d=3,n=60)")
     with pytest.raises(SettingError, match=r"columns must be at most the 3 features .* got 4"):
@@ -99,22 +93,6 @@ def test_warming_up_sees_every_class(job: RaceJob) -> None:
 
 
 # ------------------------------------------------------------------------------------ the methods
-
-
-@pytest.mark.parametrize(
-    ("named", "message"),
-    [
-        ({"error": 101.0}, "error must be at least 0 and at most 100, got 101"),
-        ({"error": math.nan}, "error must be at least 0 and at most 100, got nan"),
-        ({"limit": 0.0}, "limit must be above 0 and finite, got 0"),
-        ({"limit": math.inf}, "limit must be above 0 and finite, got inf"),
-        ({"repeats": 0}, "repeats must be an integer at least 1, got 0"),
-        ({"seed": -1}, "seed must be an integer at least 0, got -1"),
-    ],
-)
-def test_rules_that_cannot_be(named: dict[str, Any], message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        RaceRules(**named)
 
 
 def test_settings_of_the_user_replace_the_usual_ones() -> None:
@@ -198,16 +176,6 @@ def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> No
     assert np.mean(predicted != halves.y_test) < 0.4
 
 
-@pytest.mark.parametrize("text", kinds()[:2])
-def test_scores_in_parts_are_those_of_the_whole_but_for_a_constant(
-    digits: RaceJob, text: str
-) -> None:
-    method = method_of(text)
-    parts = scores_of(digits, method, {2, 3}, 6)
-    differences = parts - scores_of(digits, method, set(), 6)
-    np.testing.assert_allclose(differences, np.full_like(differences, differences[0, 0]), atol=1e-5)
-
-
 def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: RaceJob) -> None:
     variant = Variant("uniform-naive")
     scores = scores_of(digits, strategy_race_method(variant, Plan(budget="5N")), {3}, 10)
@@ -265,17 +233,6 @@ def test_the_program_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert "seconds to a test error of 49 %" in printed
     for name in ("uniform-naive", "full", "adaboost:learning_rate=0.5"):
         assert re.search(rf"^{name} +[-\d.]+ +[\d.]+ +1 +\d+ +[\d.]+ ", printed, re.M)
-
-
-def test_peers_that_are_not_installed_are_left_out(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(peer_race, "find_spec", lambda _: None)
-    assert main(QUICK) == 0
-    printed = capsys.readouterr().out
-    assert "full" in printed
-    for name in PEERS:
-        assert name not in printed
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, StrategyError
+from boostsample.errors import SettingError
 from boostsample.experiments.calibration.edge_study import (
     EdgeMeasurer,
     EdgeStudy,
@@ -139,17 +139,6 @@ def test_noise_is_what_tells_features_apart() -> None:
     assert variance < 1e-12
 
 
-def test_true_edges_are_the_loop_s() -> None:
-    bank, Y = bank_of(table()), noisy_labels()
-    booster = Booster(bank, None, Y, make_strategy("laminating"), rng=0)
-    measurer = EdgeMeasurer(bank, np.arange(80), Y, "balanced")
-    for _ in range(4):
-        measurer.restore(booster.state())
-        done = booster.next_round()
-        term, row = done.terms[0], done.rows[0]
-        assert measurer.true_edge(term.feature, term.threshold) == row["edge"]
-
-
 # ------------------------------------------------------------------------------------- the grid
 
 
@@ -238,26 +227,6 @@ def test_more_rounds_and_repeats_change_nothing(study: EdgeStudy, data: Dataset)
     assert longer.rows[0]["edge"] != alone.rows[0]["edge"]
 
 
-def test_every_measurement_has_random_numbers_of_its_own(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[int] = []
-    measure, noise = EdgeMeasurer.measure, EdgeMeasurer.noise
-
-    def measured(self: EdgeMeasurer, *args: Any) -> Any:
-        seen.append(args[-1].bit_generator.state["state"]["state"])
-        return measure(self, *args)
-
-    def noted(self: EdgeMeasurer, *args: Any) -> Any:
-        seen.append(args[-1].bit_generator.state["state"]["state"])
-        return noise(self, *args)
-
-    monkeypatch.setattr(EdgeMeasurer, "measure", measured)
-    monkeypatch.setattr(EdgeMeasurer, "noise", noted)
-    calibrate(data, plan_of("mas-naive", 2, 3), repeats=2)
-    assert len(set(seen)) == len(seen) == 2 * (2 + 2 + 10)
-
-
 def test_predictions_are_the_planner_s(study: EdgeStudy) -> None:
     for mark, model in study.models.items():
         for row in (row for row in study.rows if row["round"] == mark and row["kind"] == "grid"):
@@ -282,15 +251,6 @@ def test_a_replayed_search_is_worth_its_point(data: Dataset) -> None:
     assert choice["edge_predicted"] is None
     assert calibration.models == {}
     assert {row["edge_predicted"] for row in calibration.rows} == {None}
-
-
-def test_full_is_its_own_best_point(data: Dataset) -> None:
-    calibration = calibrate(data, plan_of("full", 2, 5, budget=None), repeats=4)
-    for choice in calibration.choices:
-        assert (choice["best_features"], choice["best_examples"]) == (24, 200)
-        assert choice["edge_expected"] == choice["edge"] == choice["best_edge"]
-        assert choice["share"] == 1.0
-        assert choice["share_error"] == 0.0
 
 
 def test_beliefs_about_families_are_read_too() -> None:
@@ -336,11 +296,6 @@ def test_notes_of_the_same_names_may_mean_something_else(
     assert study.models == {}
 
 
-def test_a_round_without_a_model_has_no_prediction(data: Dataset) -> None:
-    (choice,) = calibrate(data, plan_of("mas-1q", 1), repeats=2).choices
-    assert choice["edge_predicted"] is None
-
-
 # ------------------------------------------------------------------------------------ failures
 
 
@@ -377,17 +332,6 @@ def test_requests_that_make_no_sense(data: Dataset, case: str) -> None:
     plan, settings, message = REQUESTS[case]
     with pytest.raises(SettingError, match=message):
         calibrate(data, plan, **settings)
-
-
-def test_a_fault_in_a_strategy_is_told_with_its_place(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(step: Step) -> Stump:
-        raise IndexError("out of\nbounds")
-
-    monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(fail))
-    with pytest.raises(StrategyError, match=r"'mine' failed in round 1: IndexError: out of bounds"):
-        calibrate(data, plan_of("mine", 2), repeats=2)
 
 
 def test_of_a_tree_the_root_is_measured(data: Dataset) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.experiments.calibration import edge_study
 from boostsample.experiments.calibration.edge_study import EdgeStudy, calibrate
 from boostsample.experiments.calibration.figure_2 import (
@@ -21,7 +20,6 @@ from boostsample.experiments.calibration.figure_2 import (
     FIGURE_2_VARIANCES,
     figure_2,
     figure_2_optimum,
-    figure_2_table,
 )
 from boostsample.experiments.calibration.study_tables import (
     calibration_budget_table,
@@ -99,16 +97,6 @@ def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:
             assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
 
 
-def test_a_best_point_that_saves_looks_is_shown(study: EdgeStudy) -> None:
-    choice = {**study.choices[0], "best_features": 1, "best_examples": 75}
-    changed = EdgeStudy(**{**vars(study), "choices": [choice]})
-    (row,) = (row for row in calibration_budget_table(changed, 3).rows if row[-1] == "best")
-    assert row[:2] == ("1", "75")
-    figure = calibration_figure(changed)
-    ring = next(line for line in figure.axes[0].lines if line.get_label() == "best point")
-    assert np.asarray(ring.get_xdata()).tolist() == [1]
-
-
 def test_the_summary_has_a_row_a_round(study: EdgeStudy) -> None:
     table = calibration_choices_table(study)
     assert column(table, "round") == ["3", "8", "20"]
@@ -146,23 +134,6 @@ def test_rows_are_written_as_they_are(study: EdgeStudy, tmp_path: Path) -> None:
     assert [float(row["edge"]) for row in rows] == [row["edge"] for row in study.rows]
     with pytest.raises(SettingError, match=r"must be new, but '.*rows.csv' exists"):
         check_writable_file(path, ".csv", "rows")
-
-
-def test_rows_files_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(SettingError, match=r"must end in .csv, got '.*rows.txt'"):
-        check_writable_file(tmp_path / "rows.txt", ".csv", "rows")
-    with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
-        check_writable_file(tmp_path / "no" / "rows.csv", ".csv", "rows")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    plan = Plan(strategies=(Variant("full"),), marks=(1,), repeats=1)
-    calibration = calibrate(load_dataset(DATA), plan, repeats=2)
-    with pytest.raises(DataError, match=r"rows '.*x.csv' cannot be written: No space left"):
-        write_calibration_rows(calibration, tmp_path / "x.csv")
-    assert list(tmp_path.iterdir()) == []
 
 
 # ------------------------------------------------------------------------------------ pictures
@@ -222,13 +193,6 @@ def test_the_optimum_is_the_best_of_all(variance: float, cost: int) -> None:
     edges = [gaussian_expected_edge(q, cost / q, variance) for q in range(1, cost + 1)]
     best, edge = figure_2_optimum(variance, cost)
     assert (best, edge) == (int(np.argmax(edges)) + 1, max(edges))
-
-
-def test_the_best_q_is_greater_for_the_larger_variance() -> None:
-    table = figure_2_table()
-    wide, narrow = np.split(np.array([int(q) for q in column(table, "Q")]), 2)
-    assert np.all(wide > narrow)
-    assert np.all(np.diff(wide) > 0)
 
 
 # ------------------------------------------------------------------------------------- command

@@ -22,14 +22,12 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     train_cell,
-    warm_up_training,
 )
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.files.archive import narrowest
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_file import FORMAT
 from boostsample.records import Term
@@ -163,14 +161,6 @@ def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str
     assert scored.about == cell.about
 
 
-def test_a_warm_up_changes_nothing(data: Dataset, cell: Cell) -> None:
-    split, _ = trained(data)
-    ((task,),) = task_groups(prepare(data, split.prepared.plan))
-    warm_up_training(split, task)
-    again = train_cell(split, task, TrainingWatch())
-    np.testing.assert_array_equal(again.arrays["edge"], cell.arrays["edge"])
-
-
 def test_every_flipped_byte_is_found_out_or_without_effect(cell: Cell) -> None:
     content = cell.to_bytes()
     rng = np.random.default_rng(0)
@@ -182,13 +172,6 @@ def test_every_flipped_byte_is_found_out_or_without_effect(cell: Cell) -> None:
         except DamagedCell:
             continue
         assert read.to_bytes() == content  # a byte of the archive that nobody reads
-
-
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99])
-def test_half_a_file_is_found_out(cell: Cell, share: float) -> None:
-    content = cell.to_bytes()
-    with pytest.raises(DamagedCell, match="damaged or half-written"):
-        Cell.from_bytes(content[: int(share * len(content))])
 
 
 @pytest.mark.parametrize(
@@ -247,13 +230,3 @@ def test_another_format_is_refused(cell: Cell, monkeypatch: pytest.MonkeyPatch) 
 def test_the_file_stays_small() -> None:
     _, cell = trained(load_dataset("chess(d=10,n=100)"), marks=(1000,), history=False)
     assert len(cell.to_bytes()) < 26_000
-
-
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [([], "u1"), ([255], "u1"), ([256], "u2"), ([-1, 127], "i1"), ([2**32], "i8"), ([65536], "u4")],
-)
-def test_whole_numbers_are_kept_narrow(values: list[int], kind: str) -> None:
-    array = narrowest(values)
-    assert array.dtype == np.dtype(kind)
-    assert array.tolist() == values

@@ -111,16 +111,3 @@ def test_scores_equal_the_models(
             np.testing.assert_allclose(
                 scores.current(), model.decision_function(X[test_rows]), rtol=0, atol=1e-9
             )
-
-
-def test_asking_in_between_changes_nothing(rng: np.random.Generator) -> None:
-    X = rng.random((50, 4), dtype=np.float32)
-    bank = FeatureBank.build([Columns(range(4))], X)
-    curious, patient = (Scores(bank, np.arange(50), 1) for _ in range(2))
-    for _ in range(300):
-        feature = int(rng.integers(4))
-        term = Term(feature, 5, 0.0, np.array([1], np.int8), float(rng.random()))
-        for scores in (curious, patient):
-            scores.add([term])
-        curious.current()
-    assert np.array_equal(curious.current(), patient.current())

@@ -154,31 +154,6 @@ def test_a_cell_that_cannot_be_used_is_set_aside_and_computed_again(
     assert any(part in str(record.args) for part in why.split("|"))
 
 
-def test_more_marks_or_repetitions_cost_only_what_is_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(prepared_for("laminating"), FolderStore(tmp_path))
-    trained = count_training(monkeypatch)
-    data = load_dataset("chess(d=4,n=80)")
-    plan = Plan(strategies=parse_names("laminating,full"), marks=(2, 4, 6), repeats=3)
-    wider = filled(prepare(data, plan), FolderStore(tmp_path))
-    assert len(trained) == 1 + 3  # a repetition and a strategy
-    assert timeless(wider) == timeless(filled(prepare(data, plan), Store()))
-
-
-def test_history_is_trained_for_when_it_was_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(prepared_for("laminating"), FolderStore(tmp_path))
-    trained = count_training(monkeypatch)
-    told = filled(prepared_for("laminating", history=True), FolderStore(tmp_path))
-    assert len(trained) == 2
-    assert told is not None
-    assert len(told.history) == 12
-    filled(prepared_for("laminating"), FolderStore(tmp_path))
-    assert len(trained) == 2
-
-
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_stops_the_run_and_costs_only_the_cell_in_work(
     prepared: Prepared,

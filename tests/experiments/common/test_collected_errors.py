@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.experiments.common.collected_errors import Faults
 
 
@@ -19,16 +19,6 @@ def test_the_places_of_many_long_errors_can_be_read() -> None:
         faults.raise_all("the grid")
     places = re.findall(r"\((\d)\) strategies\[(\d)\]: unknown strategy (\d)", str(caught.value))
     assert places == [(f"{n + 1}", f"{n}", f"{n}") for n in range(8)]
-
-
-def test_errors_that_have_room_are_whole() -> None:
-    faults = Faults()
-    long = "x" * 400
-    for text in ("short", long):
-        with faults.at(""):
-            raise DataError(text)
-    with pytest.raises(DataError, match=f"2 errors: \\(1\\) short; \\(2\\) {long}$"):
-        faults.raise_all()
 
 
 def test_of_very_many_errors_the_first_are_listed() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +17,7 @@ from boostsample.experiments.plan.grid import (
     shipped_grids,
 )
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.names import Alternatives
 
@@ -76,12 +74,6 @@ def test_every_entry_is_read() -> None:
         history=True,
     )
     assert [variant.label for variant in grid.plan.variants][1] == "uniform-naive*"
-
-
-def test_an_option_that_contradicts_the_file_is_named_as_it_is_written() -> None:
-    Path("grid.toml").write_text('weight_init = "uniform"', "utf-8")
-    with pytest.raises(SettingError, match="--weight-init: the grid has another weight_init"):
-        combined_grid(read_grid_file("grid.toml"), {"weight_init": "balanced"})
 
 
 def test_the_same_budget_as_number_and_as_text_is_no_contradiction() -> None:
@@ -281,23 +273,6 @@ def test_a_file_and_options_that_complete_it_make_a_run(
     assert settings["data_sets"][1]["strategies"][0]["budget"] == [405]
 
 
-def test_a_file_says_what_options_say(capsys: pytest.CaptureFixture[str]) -> None:
-    def rows(*args: str) -> list[dict[str, Any]]:
-        assert main(["compare", "--quiet", "--results", args[0][2:], *args]) == 0
-        capsys.readouterr()
-        with Path(args[0][2:], "table.csv").open(newline="") as stream:
-            return [{**row, "seconds": ""} for row in csv.DictReader(stream)]
-
-    Path("grid.toml").write_text(
-        'data = ["chess(d=3,n=60)"]\nstrategies = ["laminating", "uniform-naive"]\n'
-        'rounds = [2, 4]\nrepeats = 2\nbudget = "5N"\n',
-        "utf-8",
-    )
-    options = ["--data", "chess(d=3,n=60)", "--strategies", "laminating,uniform-naive"]
-    more = ["--rounds", "2,4", "--repeats", "2", "--budget", "5N"]
-    assert rows("--grid", "grid.toml") == rows(*options, *more)
-
-
 def test_tables_and_texts_of_files_say_the_same() -> None:
     Path("x.csv").write_text("ID,y,u\nr0,a,1\nr1,b,2\nr2,a,3\nr3,b,4\n", "utf-8")
     text = GridFileData("x.csv", None, {"label": "y", "drop": ["ID"]})
@@ -326,15 +301,3 @@ def test_errors_of_several_data_sets_are_told_at_once(capsys: pytest.CaptureFixt
     assert "has 3 errors: (1) digit: unknown data set 'digit'" in err
     assert "(2) chess(d=0): " in err
     assert "(3) chess(d=3,n=60): budget must be at least 1 look, got 0.01N" in err
-
-
-def test_errors_of_several_strategies_are_told_at_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    names = "uniform-1q:n_features=x,laminating:n_features=3,uniform-naive"
-    assert main(["compare", "--data", "chess(d=3,n=60)", "--strategies", names]) == 2
-    err = capsys.readouterr().err
-    assert "2 errors: (1) " in err
-    assert "got 'x'" in err
-    assert "power of two, got 3" in err
-    assert parse_names(names)

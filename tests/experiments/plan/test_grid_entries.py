@@ -81,14 +81,6 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
 
 
-def test_families_of_data_sets_are_written_out(tmp_path: Path) -> None:
-    grid, prepared = read(GRIDS["two"], tmp_path)
-    entries = grid_entries(grid, prepared)["data"]
-    own = [[family.name for family in one.families] for one in prepared]
-    assert [entry["families"] for entry in entries] == own
-    assert entries[1]["name"] == "chess(d=3,J=3,L=3,n=60)"
-
-
 @pytest.mark.parametrize("name", list(shipped_grids()))
 def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
     file = read_grid_file(name)

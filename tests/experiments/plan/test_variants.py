@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import Grid, combined_grid, grid_entries
+from boostsample.experiments.plan.grid import combined_grid
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, drawn_variant, parse_names
-from boostsample.experiments.run import compare as compare_module
-from boostsample.experiments.run.compare import compare
 from boostsample.registry import STRATEGIES, make_strategy
-from tests.paths import ROOT
 
 BANDITS = ("ucb", "ucbv", "exp3p", "epsilon-greedy", "explore-then-commit", "hedge")
 
@@ -133,22 +125,6 @@ def test_grids_that_make_no_plan(text: str, settings: dict[str, Any], message: s
         plan_of(text, **settings)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ucb:exploration=1|-2", "exploration must be .*-2"),
-        ("ucb:reward=log-edge|log", "unknown reward 'log'"),
-        ("laminating:n_features=4|5", "n_features must be a power of two, got 5"),
-    ],
-)
-def test_every_setting_is_checked_before_anything_is_computed(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, message: str
-) -> None:
-    monkeypatch.setattr(FeatureBank, "build", lambda *_, **__: pytest.fail("it was computed"))
-    with pytest.raises(SettingError, match=message):
-        compare(data, plan_of(text))
-
-
 def test_families_take_no_alternatives(data: Dataset) -> None:
     plan = plan_of("ucb", families=parse_names("columns:seed=1|2"))
     with pytest.raises(SettingError, match=r"seed=1\|2 are alternatives, which only strategies"):
@@ -160,31 +136,6 @@ def test_nothing_to_tune_is_told(data: Dataset) -> None:
     assert "nothing was tuned" in note
     assert "uniform-naive:SETTING=VALUE|VALUE" in note
     assert prepare(data, plan_of("uniform-naive,ucb")).notes == ()
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--strategies", "ucb:exploration=1|2"], "add --tune, or give one value"),
-        (["--tune", "--strategies", "ucb:exploration=1|-2"], "exploration must be"),
-        (["--tune", "--families", "columns:seed=1|2"], "only strategies take"),
-    ],
-)
-def test_bad_usage_is_one_line_and_exit_code_2(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    args: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
-    assert main(["compare", "--data", "chess(d=3,n=60)", "--results", "new", "--quiet", *args]) == 2
-    captured = capsys.readouterr()
-    assert message in captured.err
-    assert len(captured.err.splitlines()) == 1
-    assert captured.out == ""
-    assert list(tmp_path.iterdir()) == []
 
 
 def draws(text: str, n: int, seed: int = 0) -> list[dict[str, object]]:
@@ -237,19 +188,3 @@ def test_draws_without_tuning_are_refused() -> None:
         combined_grid(None, {"draws": 4})
     alternatives = (Variant.parse("ucb:exploration=0.1|1").tuned(),)
     assert len(combined_grid(None, {"draws": 4, "strategies": alternatives}).plan.variants[0].grid)
-
-
-def test_the_grid_that_is_written_makes_the_same_draws() -> None:
-    plan = Plan(strategies=parse_names("ucb:n_features=2"), tune=True, draws=3)
-    found = grid_entries(Grid(plan=plan), [prepare(load_dataset("chess(d=3,n=60)"), plan)])
-    assert found["draws"] == 3
-    (entry,) = found["strategies"]
-    assert len(entry["exploration"]) * len(entry["reward_scale"]) == 24
-
-
-def test_tables_can_read_names_without_the_engine() -> None:
-    code = (
-        "import sys, boostsample.experiments.plan.variants\n"
-        "assert not {'numba', 'sklearn', 'scipy'} & set(sys.modules)"
-    )
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

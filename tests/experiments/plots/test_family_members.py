@@ -60,12 +60,6 @@ def test_changes_of_linear_features_are_their_coefficients(dtype: Any) -> None:
     )
 
 
-def test_changes_of_features_that_jump() -> None:
-    family = Above((6, 7), seeing=1)
-    found = member_changes(family, range(42), IMAGE)
-    np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42))
-
-
 def test_changes_of_features_that_rise_both_ways() -> None:
     """Black to white changes nothing where the pixel lies in between; either way from it does."""
     image = np.full((2, 2), 8.0)
@@ -78,21 +72,6 @@ def test_changes_of_features_that_rise_both_ways() -> None:
         raised[place] = 16
         assert found[place] == pytest.approx(family.compute(raised[None], [0])[0, 0] - here)
     assert found[1, 1] == 0
-
-
-def test_the_image_is_not_modified_and_its_range_is_the_default() -> None:
-    image = IMAGE.copy()
-    found = member_changes(Identity((6, 7)), range(42), image)
-    np.testing.assert_array_equal(image, IMAGE)
-    np.testing.assert_array_equal(found.reshape(42, 42), np.eye(42) * np.ptp(IMAGE))
-
-
-def test_colours_that_cancel_are_changed_one_by_one() -> None:
-    image = np.random.default_rng(1).integers(0, 256, (4, 5, 3), dtype=np.uint8)
-    family = Opponent((4, 5, 3), "identity", ["red-green", "intensity"])
-    found = member_changes(family, [2, 3], image, 0, 255)
-    assert [np.argwhere(one).tolist() for one in found] == [[[0, 1]], [[0, 1]]]
-    assert found[:, 0, 1].tolist() == [255, 765]
 
 
 def test_large_images_are_changed_in_squares() -> None:
@@ -129,11 +108,6 @@ def test_members_that_see_nothing_are_passed_over() -> None:
     assert moves.any(axis=(1, 2)).all()
 
 
-def test_small_families_are_shown_as_a_whole() -> None:
-    features, _ = choose_members(PatchSums((6, 7), 3), IMAGE, 8)
-    assert features.tolist() == [0, 1, 2]
-
-
 def test_a_figure_has_a_row_for_each_family(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
     families = [Haar((6, 7)), PatchSums((6, 7), 3)]
@@ -163,11 +137,6 @@ def test_red_rises_and_blue_falls() -> None:
     np.testing.assert_array_equal(pixels[1, :, 0], pixels[1, :, 2])  # the other row stays grey
 
 
-def test_no_families_are_refused() -> None:
-    with pytest.raises(SettingError, match="at least one family"):
-        members_figure([], IMAGE)
-
-
 def image_kinds() -> list[type[ImageFamily]]:
     classes = [vars(package)[name] for name in package.__all__]
     return [
@@ -191,13 +160,6 @@ def test_every_image_family_of_the_package_can_be_drawn() -> None:
         assert moves.any(), family
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 2), (8, 6, 3)])
-def test_families_that_do_not_fit_are_left_out(shape: tuple[int, ...]) -> None:
-    names = [family.name for family in families_for_members(shape)]
-    assert {"identity", "patches"} <= set(names)
-    assert len(set(names)) == len(names)
-
-
 def test_families_by_name_with_settings() -> None:
     families = families_for_members((8, 8), {"patches": {"n_members": 7}, "haar": {}}, seed=3)
     assert families == [PatchSums((8, 8), 7, seed=3), Haar((8, 8))]
@@ -211,11 +173,6 @@ def test_families_by_name_with_settings() -> None:
 def test_bad_shapes(text: str) -> None:
     with pytest.raises(SettingError, match="as in 28x28 or 32x32x3, got"):
         parse_member_shape(text)
-
-
-def test_shapes_of_no_pixels() -> None:
-    with pytest.raises(SettingError, match="each at least 1"):
-        parse_member_shape("0x3")
 
 
 def test_an_example_is_stretched() -> None:

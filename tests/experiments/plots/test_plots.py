@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -131,11 +130,3 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "d.svg").mkdir()
     with pytest.raises(DataError, match=r"cannot be written: .*folder"):
         check_picture(tmp_path / "d.svg")
-
-
-def test_without_matplotlib_the_way_out_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SettingError, match=r"pip install 'boostsample\[report\]'"):
-        check_picture(tmp_path / "x.svg")

@@ -32,7 +32,6 @@ from boostsample.experiments.plots.run_figures import (
     window_middles,
 )
 from boostsample.experiments.results.runs import Run
-from boostsample.families import families_for
 from tests.experiments.small_runs import STRATEGIES, comparison
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
@@ -163,16 +162,6 @@ def test_shares_are_means_over_repetitions() -> None:
             np.testing.assert_allclose(values[:, k], np.mean(parts, axis=0))
 
 
-def test_rounds_that_no_run_had_are_no_shares() -> None:
-    made = runs_of_families({"a": (100,), "b": (5,)})
-    shares = family_shares(made)
-    values = shares.shares["b:n=3"]
-    ended = shares.edges[:-1] > 5
-    assert np.isnan(values[:, ended]).all()
-    np.testing.assert_allclose(values[:, ~ended].sum(axis=0), 1)
-    shares_figure("made-up", made).draw_without_rendering()
-
-
 def test_families_have_one_colour_in_all_panels_and_the_legend() -> None:
     figure = shares_figure("made-up", runs_of_families(dict.fromkeys("abcdefg", (30, 30))))
     panels = [axes for axes in figure.axes if axes.axison]
@@ -195,29 +184,6 @@ def test_families_have_one_colour_in_all_panels_and_the_legend() -> None:
         assert drawn == pytest.approx([100 / 6, 50, 100])
     (top,) = panels[0].collections[-1].get_paths()
     assert np.asarray(top.vertices)[:, 1].max() == pytest.approx(100)
-
-
-def test_many_families_can_be_told_apart() -> None:
-    names = tuple(f"family {k}" for k in range(20))
-    figure = shares_figure("made-up", runs_of_families({"a": (500,)}, names))
-    looks = {
-        (patch.get_facecolor(), patch.get_hatch()) for patch in figure.legends[0].get_patches()
-    }
-    assert len(looks) == 20
-
-
-def test_shares_of_real_runs() -> None:
-    runs = comparison().runs
-    shares = family_shares(runs)
-    assert tuple(shares.shares) == STRATEGIES
-    families = families_for((8, 8))
-    assert shares.sizes == {family.name: family.n_features for family in families}
-    for parts in shares.shares.values():
-        np.testing.assert_allclose(parts.sum(axis=0), 1)
-    first = int(runs[0].cell.arrays["family"][0])
-    assert shares.shares["uniform-q1"][first, 0] > 0
-    text = describe(shares_figure("digits", runs))
-    assert "on digits over rounds, mean of 2 repetitions: uniform-q1 ends with most" in text
 
 
 # ------------------------------------------------------------------------------------ features
@@ -325,11 +291,6 @@ def test_only_strategies_that_expect_an_edge_have_that_line() -> None:
     assert "uniform-q1 1.00" in describe(figure)
 
 
-def test_an_estimate_that_is_too_high_is_told() -> None:
-    figure = edges_figure("made", [run_of_edges([0.5, 0.25], 0.25)])
-    assert "in the last rounds: made 2.00." in describe(figure)
-
-
 def test_edges_of_zero_are_drawn() -> None:
     figure = edges_figure("made", [run_of_edges([0.5, 0.0], 0.0)])
     assert figure.axes[0].get_yscale() == "linear"
@@ -358,26 +319,6 @@ def test_shares_are_means_and_runs_that_ended_keep_their_last() -> None:
     assert np.isnan(margin_shares([WHOLE], 3)).all()
     assert margin_marks([WHOLE, ENDED]) == [2, 9]
     assert margin_marks([ENDED]) == [2, 5]
-
-
-def test_every_mark_has_two_lines_in_every_panel() -> None:
-    runs = comparison().runs
-    figure = margins_figure("digits", runs)
-    panels = [axes for axes in figure.axes if axes.axison]
-    assert len(panels) == 3
-    names = ["2 stumps, training", "2 stumps, test", "20 stumps, training", "20 stumps, test"]
-    for axes in panels:
-        lines = {str(line.get_label()): line for line in axes.lines}
-        assert [name for name in lines if "stumps" in name] == names
-        assert axes.get_xlim() == panels[0].get_xlim()
-        for line in lines.values():
-            assert (np.diff(np.asarray(line.get_ydata(), np.float64)) >= 0).all()
-    assert [text.get_text() for text in figure.legends[0].get_texts()] == names
-    counts = runs[0].cell.arrays["margins"]
-    assert counts.shape[2] == 200
-    below = [run.cell.arrays["margins"][1, -1, :100].sum() for run in runs[:2]]
-    want = 100 * np.mean(below) / counts[1, -1].sum()
-    assert f"below zero at the end: uniform-q1 {want:.2f}" in describe(figure)
 
 
 def test_the_lines_end_where_the_margins_do() -> None:

@@ -292,15 +292,6 @@ def test_lost_cells_of_a_complete_folder_are_told(
     assert "the cells of 2 runs are missing or cannot be used; the" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("blank")
-def test_one_round_has_no_level_of_looks(tmp_path: Path) -> None:
-    small = ["--data", "chess(d=3,n=60)", "--rounds", "1", "--repeats", "1", "--quiet"]
-    assert main(["compare", *small, "--results", str(tmp_path / "new")]) == 0
-    page = Page(make_report([tmp_path / "new"]))
-    assert page.faults == []
-    assert not [text for text in parts(page) if "looks" in text.lower() and "at" in text.split()]
-
-
 def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     name = "a <i>b</i> & \"c\" 'd' #"
     lines = [f"{at % 7},{at % 5},{at % 2}" for at in range(40)]

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.metrics import CLASS_METRICS
@@ -22,7 +21,7 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.results.read_folder import Results, read_results
-from boostsample.experiments.results.runs import RESULT_COLUMNS, Run, kept_run
+from boostsample.experiments.results.runs import RESULT_COLUMNS, Run
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
@@ -157,31 +156,9 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Re
         assert [math.isnan(row["log10_loss"]) for row in mine] == [False] * 3 + [True, False, False]
 
 
-def test_the_kept_run_is_what_its_settings_give_without_tuning(
-    data: Dataset, comparison: Results
-) -> None:
-    tuned = comparison.runs[-1]
-    plain = compare(data, plan_of(tuned.trained.label, tune=False)).runs[-1]
-    assert (loss_of(plain), plain.looks) == (loss_of(tuned), tuned.looks)
-    errors = plain.cell.errors
-    assert {at: tuned.cell.errors[at] for at in errors} == errors
-
-
 def loss_of(run: Run) -> list[float]:
     losses: list[float] = run.cell.loss.tolist()
     return losses
-
-
-def test_the_charged_row_costs_what_the_row_of_a_plain_strategy_costs(
-    comparison: Results,
-) -> None:
-    rows = {(row["strategy"], row["repetition"], row["stumps"]): row for row in comparison.rows}
-    plain = rows["uniform-naive", 0, 12]
-    charged, tuned = rows[f"{LABEL} charged", 0, 12], rows[LABEL, 0, 12]
-    assert charged["looks"] == plain["looks"] == tuned["looks"]  # 4 stumps of 3 runs each
-    assert rows[f"{LABEL} charged", 0, 4]["looks"] == tuned["looks"] // 4  # 1 of 3
-    assert rows[f"{LABEL} charged", 0, 2]["looks"] == 0
-    assert 0 < rows[f"{LABEL} charged", 0, 4]["seconds"] < charged["seconds"]
 
 
 def test_history_is_that_of_the_kept_runs(comparison: Results) -> None:
@@ -244,48 +221,6 @@ def test_the_first_setting_wins_a_tie(
     assert one.trained.settings_text == kept
 
 
-def test_the_best_is_kept_and_all_are_charged() -> None:
-    losses = [-1.0, -3.0, -2.0, -3.0]
-    variant = Variant.parse("uniform-naive:n_features=1|2|3|4").tuned()
-    cells = [cell_of([-0.5, losses[at]], [1, 1], [0, at]) for at in range(4)]
-    search = {"repetition": 0, "budgets": [10, 11, 12, 13], "files": ["0", "1", "2", "3"]}
-    plan = {"rounds": [1, 8]}
-    kept, missing = kept_run(variant, search, plan, lambda file: cells[int(file)])
-    assert (kept is not None, missing) == (True, 0)
-    assert kept is not None
-    assert (kept.cell, kept.trained, kept.budget) == (cells[1], variant.grid[1], 11)
-    tuning = kept.tuning
-    assert tuning is not None
-    assert tuning.losses == tuple(losses)
-    assert tuning.looks == {"search": 8, "modelling": 6, "finish": 24}
-    assert (tuning.budget, tuning.seconds) == (46, 6.0)
-    assert tuning.spent == {0: (0, 0.0), 1: (4, 3.0), 2: (14, 6.0)}
-    alone, _ = kept_run(
-        variant.grid[0], {**search, "budgets": [10], "files": ["0"]}, plan, lambda _: cells[0]
-    )
-    assert alone is not None
-    assert alone.tuning is None
-    assert kept_run(
-        variant, search, plan, lambda file: cells[int(file)] if file != "2" else None
-    ) == (None, 1)
-
-
-def cell_of(losses: list[float], search: list[int], modelling: list[int]) -> Cell:
-    """A cell of two rounds of 0.75 seconds, without a model."""
-    arrays = {
-        "searches": np.array([1, 1]),
-        "points": np.array([1, 2]),
-        "loss": np.array(losses),
-        "looks_search": np.array(search),
-        "looks_modelling": np.array(modelling),
-        "looks_finish": np.array([3, 3]),
-        "microseconds": np.array([750_000, 750_000]),
-        "marks": np.array([1, 2]),
-        **dict.fromkeys(CLASS_METRICS, np.array([0.5, 0.5])),
-    }
-    return Cell({"learner": "stump"}, {"n_rounds": 2, "stopped": ""}, arrays)
-
-
 def test_training_that_ends_early_charges_what_it_took() -> None:
     X = np.arange(40, dtype=np.float32)[:, None]
     easy = Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
@@ -297,24 +232,6 @@ def test_training_that_ends_early_charges_what_it_took() -> None:
     assert {row["log10_loss"] for row in charged[1:]} == {tuned[0]["log10_loss"]}
     assert "uniform-1q*: training ended early" in notes_of(comparison)[-1]
     comparison_figure(comparison)
-
-
-def test_progress_counts_the_rounds_of_all_settings(data: Dataset) -> None:
-    told: list[tuple[str, int, int]] = []
-    compare(data, plan_of(f"full,{GRID}"), lambda *report: told.append(report))
-    assert told[-1] == ("boosting", (1 + 3) * 2 * 12, (1 + 3) * 2 * 12)
-
-
-def test_budgets_that_differ_within_a_grid_are_summed(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Choosy(Same):
-        def default_budget(self, pool: Any) -> int:
-            return 1000 * self.x
-
-    register(monkeypatch, "choosy", Choosy)
-    comparison = compare(data, plan_of("choosy:x=1|2", repeats=1))
-    assert [row[1] for row in looks_table(comparison).rows] == ["1,000", "3,000"]
 
 
 def test_tables_have_both_columns_and_the_choice(comparison: Results) -> None:
@@ -334,13 +251,6 @@ def test_tables_have_both_columns_and_the_choice(comparison: Results) -> None:
     (note,) = notes_of(comparison)
     assert f"3 for {LABEL}" in note
     assert "smallest training loss after 12 stumps" in note
-
-
-def test_without_tuning_there_is_no_word_of_it(data: Dataset) -> None:
-    plain = compare(data, plan_of("uniform-naive"))
-    assert tuning_table(plain) is None
-    assert "uniform-naive" in to_text(looks_table(plain))
-    assert all("*" not in note for note in notes_of(plain))
 
 
 def test_the_folder_records_grid_choice_and_every_final_loss(

@@ -117,18 +117,6 @@ def test_strategies_do_not_disturb_each_other(data: Dataset) -> None:
     assert timeless(alone) == timeless(together[12:])
 
 
-def test_more_marks_change_no_row(data: Dataset) -> None:
-    rows = compare(data, SMALL).rows
-    fewer = compare(data, Plan(strategies=THREE, marks=(5, 12), repeats=2)).rows
-    assert timeless(fewer) == [row for row in timeless(rows) if row["stumps"] > 2]
-
-
-def test_repetitions_differ_where_the_split_does(data: Dataset) -> None:
-    full = [row for row in compare(data, SMALL).rows if row["strategy"] == "full"]
-    losses = {row["repetition"]: row["log10_loss"] for row in full}
-    assert losses[0] != losses[1]
-
-
 @pytest.mark.parametrize(("n_train", "n_banks"), [(None, 3), (90, 1)])
 def test_repetitions_of_one_split_share_its_bank(
     data: Dataset, monkeypatch: pytest.MonkeyPatch, n_train: int | None, n_banks: int
@@ -192,16 +180,6 @@ def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> 
         row = [*one.table_rows((12,))][-1]
         assert row["looks"] == one.looks["search"] + one.looks["modelling"]
         assert row["looks"] <= 12 * one.budget
-
-
-def test_curves_have_errors_between_the_marks(data: Dataset) -> None:
-    plan = Plan(strategies=THREE[:1], marks=(7, 30), repeats=1)
-    (one,) = compare(data, plan).runs
-    errors = one.cell.errors
-    assert {1, 2, 3, 7, 30} <= set(errors)
-    (other,) = compare(data, Plan(strategies=THREE[:1], marks=(11, 30), repeats=1)).runs
-    shared = {at: error for at, error in other.cell.errors.items() if at in errors}
-    assert shared.items() <= errors.items()
 
 
 def test_progress_comes_from_the_calling_thread_and_ends_complete(data: Dataset) -> None:

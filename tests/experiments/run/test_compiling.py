@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,6 @@ from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.run import schedule
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
@@ -162,25 +160,6 @@ def test_progress_knows_compiling_from_boosting() -> None:
     assert {stage for stage, _, _ in told[at + 3 :]} == {"features", "boosting"}
     assert told[-1] == ("boosting", 10, 10)
     assert left
-
-
-def test_workers_of_dask_tell_when_they_begin_to_boost(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pytest.importorskip("distributed")
-    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
-    told: list[bool] = []
-
-    class Watch(TrainingWatch):
-        def __setattr__(self, attribute: str, value: Any) -> None:
-            super().__setattr__(attribute, value)
-            if attribute == "compiling":
-                told.append(value)
-
-    monkeypatch.setattr(schedule, "TrainingWatch", Watch)
-    with open_backend("dask", 1) as backend:
-        compare_all([prepared_for(repeats=1)], Store(), backend)
-    assert told[-2:] == [True, False]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import importlib
 import signal
 import sys
 import time
-import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -197,18 +196,6 @@ def test_a_cluster_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
         open_backend("dask://127.0.0.1:9", None)
 
 
-def test_a_cluster_on_this_machine_loses_a_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
-    prepared = prepared_for(300, 2)
-    backend: Any
-    with open_backend("dask", 2) as backend:
-        nannies = list(backend._cluster.workers.values())
-        kill = Once(lambda: nannies[0].process.process.kill())
-        found = compare_all([prepared], Store(), backend, kill)
-        assert kill.called
-    assert timeless(found) == rows_of_threads(prepared)
-
-
 def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "boosting" and any(worker.cells for worker in backend._workers.values()):
@@ -255,16 +242,3 @@ def test_a_worker_of_other_versions_ends_the_run(
         found = compare_all([prepared], FolderStore(tmp_path), backend)
     assert timeless(found) == rows_of_threads(prepared)
     assert not (tmp_path / "cells" / "aside").exists()
-
-
-def test_a_cluster_with_other_packages(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = types.ModuleType("there_is_none")
-    exec("def work(*args): pass", module.__dict__)
-    monkeypatch.setitem(sys.modules, "there_is_none", module)
-    monkeypatch.setattr(dask_backend, "_work_there", module.work)
-    message = "cannot read a cell: .*; scheduler and workers need the same versions of Python"
-    with (
-        open_backend(address_of(cluster), None) as backend,
-        pytest.raises(DataError, match=message),
-    ):
-        compare_all([prepared_for(5, 1)], Store(), backend)

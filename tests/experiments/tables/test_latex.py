@@ -16,7 +16,6 @@ from boostsample.experiments.tables.score_tables import result_table
 from boostsample.experiments.tables.tables import ScoreTable
 from tests.experiments import latex
 from tests.experiments.fake_results import curve, results
-from tests.experiments.latex import faults
 from tests.paths import RESULTS, needs_results
 
 SMALL = str(RESULTS / "df11-mnist-noise")
@@ -91,12 +90,6 @@ def test_seconds_below_one_are_milliseconds() -> None:
     assert "10 & 20.00 (0.00)" in text
 
 
-def test_a_transposed_table_names_its_axis_once() -> None:
-    text = to_latex(only("a", "b").transposed())
-    assert r" & \multicolumn{2}{r@{}}{stumps} \\" in text
-    assert r" & 10 & 100 \\" in text
-
-
 @pytest.mark.parametrize("text", ["345", "0pt", "-3in", "3.5 inch", "wide", "nanpt"])
 def test_widths_are_lengths(text: str) -> None:
     with pytest.raises(SettingError, match="--width must be a length in pt, in, cm or mm"):
@@ -122,18 +115,3 @@ def test_the_check_fails_on_an_overfull_box(
     for path in kept.glob("*.tex"):
         text = path.read_text("utf-8")
         assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") > 10
-
-
-@needs_results
-def test_the_check_says_that_it_needs_a_latex(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(latex, "ENGINES", {"no-such-latex": []})
-    assert latex.main([SMALL]) == 2
-    assert capsys.readouterr().err == "this check needs one of no-such-latex; there is none\n"
-
-
-def test_faults_of_a_log() -> None:
-    log = "This is TeX\nUnderfull \\hbox\nOverfull \\hbox (2pt too wide) in paragraph\n! Missing $"
-    assert faults(log) == ["Overfull \\hbox (2pt too wide) in paragraph", "! Missing $"]
-    assert faults("Underfull \\vbox") == []

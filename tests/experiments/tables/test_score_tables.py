@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
@@ -20,7 +19,7 @@ from boostsample.experiments.tables.score_tables import (
     score_table,
 )
 from boostsample.experiments.tables.tables import ScoreTable, level_text
-from tests.experiments.fake_results import curve, results, without_curves
+from tests.experiments.fake_results import curve, results
 
 NOISE = {  # of three strategies in five repetitions
     "good": (0.00, 0.01, -0.02, 0.01, 0.00),
@@ -104,13 +103,6 @@ def test_looks_and_seconds_that_were_spent() -> None:
     ]
 
 
-def test_fewer_looks_are_no_merit() -> None:
-    runs = [
-        curve(label, r, cost=cost) for label, cost in (("a", 60_000), ("b", 5_000)) for r in (0, 1)
-    ]
-    assert not only(results(runs), "looks").marked
-
-
 def test_at_equal_looks() -> None:
     found = results(
         [curve("a", 0), curve("a", 1), curve("b", 0, cost=5000), curve("b", 1, cost=5000, ends=30)]
@@ -135,12 +127,6 @@ def test_one_repetition_is_not_tested() -> None:
     assert table.rows[0] == ("10", "-4.00", "-3.00")
     assert table.flags[0] == ("", "best", "")
     assert table.notes == ("no difference is tested, which takes at least two repetitions",)
-
-
-def test_one_strategy_has_no_best() -> None:
-    table = only(results([curve("a", 0), curve("a", 1)]))
-    assert not table.marked
-    assert table.notes == ()
 
 
 def test_incomplete_folders_say_so() -> None:
@@ -187,21 +173,6 @@ def test_charged_columns_take_no_part() -> None:
     assert only(results(runs + charged)).rows == without.rows
 
 
-def test_charged_columns_alone() -> None:
-    runs = [curve(name, r) for name in ("ucb*", "ucb* charged") for r in range(2)]
-    table = only(results(runs), charged=True, strategies=["ucb* charged"])
-    assert table.header == ("stumps", "ucb* charged")
-    assert len(only(results(runs), "looks", charged=True, strategies=["ucb* charged"]).rows) == 2
-    with pytest.raises(SettingError, match=r"ucb\* charged of made .* tuning only; add --charged"):
-        only(results(runs), strategies=["ucb* charged"])
-
-
-def test_runs_of_one_round_share_no_level_of_looks() -> None:
-    found = results([curve("a", r, points=(10,), cost=1003) for r in range(2)])
-    with pytest.raises(SettingError, match="share no level of looks; train more rounds, or"):
-        result_table([found], "loss", "looks")
-
-
 def test_several_folders_one_table_a_data_set() -> None:
     first = results([curve("a", 0), curve("a", 0, data="other")])
     second = results([curve("b", 0, data="third")])
@@ -244,21 +215,3 @@ def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Results) 
     notes = [note for note in table.notes if "strategies with a * were tuned" in note]
     assert len(notes) == 1
     assert set(comparison.settings["data_sets"][0]["notes"]) <= set(table.notes)
-
-
-def test_a_folder_without_curves_has_its_tables(comparison: Results) -> None:
-    bare = without_curves(comparison)
-    assert only(bare).rows == only(comparison).rows
-
-
-@pytest.mark.parametrize(("n_train", "kind"), [(None, "drawn"), (40, "fixed")])
-def test_folders_tell_how_splits_were_made(n_train: int | None, kind: str) -> None:
-    chess = load_dataset("chess(d=3,n=60)")
-    data = Dataset("own", chess.X, chess.y, chess.classes, n_train=n_train)
-    plan = Plan(strategies=parse_names("uniform-naive,uniform-1q"), marks=(2,), repeats=2)
-    done = compare(data, plan)
-    (facts,) = done.settings["data_sets"]
-    assert facts["split"] == kind
-    assert len(facts["n_train"]) == len(facts["n_test"]) == 2
-    note = only(done).notes[0]
-    assert ("Nadeau" in note) == (kind == "drawn")

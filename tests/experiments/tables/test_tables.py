@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import math
 
@@ -66,12 +65,6 @@ def test_cells_without_a_run_and_uneven_repetitions() -> None:
     assert table.rows[1] == ("10,000", "-0.35", "n/a")
 
 
-def test_one_repetition_has_no_std() -> None:
-    table = score_table(ROWS[:2])
-    assert table.title == "log10 loss, one repetition"
-    assert table.rows == (("10", "-0.35"), ("10,000", "-0.35"))
-
-
 def test_an_unknown_metric() -> None:
     with pytest.raises(SettingError, match=r"unknown metric 'los'.*known: loss, error"):
         score_table(ROWS, "los")
@@ -113,17 +106,3 @@ def test_looks_by_purpose() -> None:
     ]
     assert all(float(row[-1]) > 0 for row in table.rows)
     assert to_text(table).splitlines()[1].startswith("strategy  ")
-
-
-@pytest.mark.parametrize(
-    ("package", "names"),
-    [
-        ("tables", "Table looks_table score_table to_text tuning_table label_of METRICS"),
-        ("plots", "check_picture comparison_figure describe picture_bytes save_picture STYLE"),
-        ("report", "check_report make_report write_report"),
-    ],
-)
-def test_packages_export_what_their_former_modules_did(package: str, names: str) -> None:
-    module = importlib.import_module(f"boostsample.experiments.{package}")
-    assert set(names.split()) <= set(module.__all__)
-    assert all(hasattr(module, name) for name in module.__all__)
