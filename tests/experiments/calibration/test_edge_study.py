@@ -22,7 +22,6 @@ from boostsample.experiments.calibration.edge_study import (
 )
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.run.compare import compare
@@ -30,10 +29,8 @@ from boostsample.loop.booster import Booster
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
 from boostsample.registry import make_strategy
-from boostsample.step import Step
-from boostsample.strategy import Stump
 from tests import naive
-from tests.problems import Do, bank_of, noisy_labels, table
+from tests.problems import bank_of, noisy_labels, table
 
 COLUMNS = (
     *("data", "strategy", "settings", "round", "kind", "n_features", "n_examples"),
@@ -268,32 +265,6 @@ def test_beliefs_about_families_are_read_too() -> None:
     np.testing.assert_allclose(model.parameters, [[0.75, 0.25], [0.1, 0.2], [1e-4, 9e-4]])
     assert edge_model({"mean_0": 1.0}, [3]) is None
     assert isinstance(edge_model({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
-
-
-FOREIGN: Mapping[str, dict[str, Any]] = {
-    "half a plan": {"planned_features": 3},
-    "no numbers": {"planned_features": "all", "planned_examples": "all", "expected_edge": "high"},
-    "no numbers yet": {"planned_features": None, "expected_edge": math.nan},
-    "no mixture": {"proportion": [0.5, 0.2], "mean": [0.1, 0.2], "deviation": [0.1, 0.2]},
-    "lengths": {"proportion": [1.0], "mean": [0.1, 0.2], "deviation": [0.1, 0.2]},
-    "text": {"proportion": [1.0], "mean": "low", "family_mean": [0.1]},
-}
-
-
-@pytest.mark.parametrize("case", FOREIGN)
-def test_notes_of_the_same_names_may_mean_something_else(
-    data: Dataset, monkeypatch: pytest.MonkeyPatch, case: str
-) -> None:
-    def choose(step: Step) -> Stump:
-        step.note(**FOREIGN[case])
-        return step.search([1, 4, 2], step.draw(50)).best()
-
-    monkeypatch.setattr(variants_module, "make_strategy", lambda name: Do(choose))
-    study = calibrate(data, plan_of("mine", 2), repeats=2)
-    (choice,) = study.choices
-    assert (choice["n_features"], choice["n_examples"]) == (3, 50)
-    assert choice["edge_predicted"] is None
-    assert study.models == {}
 
 
 # ------------------------------------------------------------------------------------ failures

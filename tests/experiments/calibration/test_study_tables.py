@@ -97,31 +97,12 @@ def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:
             assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
 
 
-def test_the_summary_has_a_row_a_round(study: EdgeStudy) -> None:
-    table = calibration_choices_table(study)
-    assert column(table, "round") == ["3", "8", "20"]
-    for choice, row in zip(study.choices, table.rows, strict=True):
-        assert row[table.header.index("predicted")] == f"{choice['edge_predicted']:.4f}"
-        assert row[table.header.index("G")] == f"{choice['edge']:.4f}"
-        assert row[table.header.index("H")] == f"{choice['edge_estimated']:.4f}"
-        assert row[table.header.index("share in %")].startswith(f"{100 * choice['share']:.1f} (")
-
-
 def test_without_a_model_no_prediction_is_shown(unmodelled: EdgeStudy) -> None:
     assert calibration_budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
     assert column(calibration_choices_table(unmodelled), "predicted") == ["n/a"]
     assert calibration_noise_table(unmodelled) is None  # one feature, on all examples
     labels = [line.get_label() for line in calibration_figure(unmodelled).axes[0].lines]
     assert "predicted" not in labels
-
-
-def test_the_noise_table(study: EdgeStudy) -> None:
-    table = calibration_noise_table(study)
-    assert table is not None
-    for choice, row in zip(study.choices, table.rows, strict=True):
-        assert int(row[1]) == choice["noise_examples"] < study.n_examples
-        assert float(row[3]) == pytest.approx(choice["noise_variance"], abs=0.006)
-        assert 0 < choice["noise_variance"] < 2
 
 
 def test_rows_are_written_as_they_are(study: EdgeStudy, tmp_path: Path) -> None:

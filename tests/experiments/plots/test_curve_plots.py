@@ -14,7 +14,6 @@ from boostsample.experiments.plots.drawing.picture_files import describe, pictur
 from boostsample.experiments.results.curves import curves_of_data, shared_curve
 from boostsample.experiments.results.read_folder import Results
 from tests.experiments import fake_results, small_runs
-from tests.experiments.fake_results import without_curves
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -79,19 +78,6 @@ def test_a_run_that_ended_keeps_its_last_state() -> None:
     assert values[1][-1] == runs[1][-1]["log10_loss"]
 
 
-def test_rows_without_numbers_are_passed_over() -> None:
-    run = fake_results.curve("a", 0)
-    run[0]["log10_loss"] = math.nan
-    run[1]["looks"] = 0
-    x, values = shared_curve([run], "log10_loss", "looks")
-    assert x[0] == run[2]["looks"]
-    assert np.isfinite(values).all()
-    for row in run:
-        row["log10_loss"] = math.nan
-    x, _ = shared_curve([run], "log10_loss")
-    assert x.size == 0
-
-
 def test_runs_that_share_no_range_have_no_curve_but_a_name() -> None:
     rows = [fake_results.curve("a", 0, cost=1), fake_results.curve("a", 1, cost=10_000)]
     found = fake_results.results([*rows, fake_results.curve("b", 0)])
@@ -134,13 +120,6 @@ def test_each_data_set_has_its_row_of_panels_and_strategies_keep_their_looks() -
     assert len(figure.legends) == 1
     with pytest.raises(SettingError, match="the data set 'made' is in two of the results folders"):
         curves_figure([first, first])
-
-
-def test_results_without_curves_have_the_marks() -> None:
-    found = small_runs.results()
-    left, _ = curves_figure([without_curves(found)]).axes
-    for label, (x, _) in lines(left).items():
-        assert x.tolist() == [2, 20], label
 
 
 def test_the_sentence_says_who_is_best() -> None:

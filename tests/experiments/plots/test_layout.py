@@ -17,11 +17,9 @@ from boostsample.experiments.plots.drawing.layout import (
     parse_parts,
     parse_size,
     using_layout,
-    wrapped_text,
 )
 from boostsample.experiments.plots.drawing.picture_files import check_picture, picture_bytes
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.tables.renamed import renamed_results
 from tests.experiments import fake_results
 
 Figure = pytest.importorskip("matplotlib.figure", reason="pictures need 'report'").Figure
@@ -122,17 +120,3 @@ def test_log_axes_have_no_band_below_zero(values: list[list[float]], scale: str)
     assert axes.get_yscale() == scale
     low, high = sorted(np.mean(values, axis=0))
     assert 0 <= axes.get_ylim()[0] <= low < high <= axes.get_ylim()[1]
-
-
-def test_new_names_are_drawn_and_charged_strategies_follow() -> None:
-    results = made("a", "ucb*", "ucb* charged")
-    renamed = renamed_results([results], {"ucb*": "Ours", "a": "b"})
-    figure = curves_figure(renamed, "looks", charged=True)
-    shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown == ["b", "Ours", "Ours charged"]
-    with pytest.raises(SettingError, match=r"results .x.; known: a, ucb\*$"):
-        renamed_results([results], {"x": "y"})
-
-
-def test_long_lines_are_wrapped_between_words() -> None:
-    assert wrapped_text("mas-naive uniform-naive\nx", 1.1, 10) == "mas-naive\nuniform-naive\nx"

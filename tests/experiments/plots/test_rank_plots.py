@@ -127,9 +127,3 @@ def test_the_diagram_shows_ranks_bars_and_the_difference() -> None:
     assert "after 100 stumps, 12 data sets" in text
     notes = figure.get_supxlabel()
     assert "chi-square 36.0, p < 0.0001" in notes
-
-
-def test_two_strategies_and_no_friedman() -> None:
-    figure = ranks_figure([results(name, 1, 2) for name in "wxyz"])
-    assert "Friedman" not in figure.get_supxlabel()
-    figure.draw_without_rendering()

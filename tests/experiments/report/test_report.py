@@ -333,15 +333,6 @@ def test_several_folders_make_one_report(
         make_report([small, small])
 
 
-@pytest.mark.usefixtures("blank")
-def test_many_strategies_are_rows(page: Page, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = page.table("digits", "Log10 loss")
-    monkeypatch.setattr("boostsample.experiments.report.report._MOST_COLUMNS", 3)
-    after = Page(make_report([small])).table("digits", "Log10 loss")
-    assert [row[0][0] for row in after.rows[1:]] == [cell for cell, _ in before.rows[0][1:]]
-    assert after.column("20 stumps")["mas-1q"] == before.column("mas-1q")["20"]
-
-
 def test_no_results_no_report(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"has no results: plan.json is missing; name a folder"):
         make_report([tmp_path])

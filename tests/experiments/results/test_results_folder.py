@@ -21,7 +21,6 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import FORMAT, check_growth, plan_record
 from boostsample.experiments.results.read_folder import Results, read_results
-from boostsample.experiments.results.runs import TABLE_COLUMNS
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.compare import compare
 from boostsample.files.atomic import atomic_file
@@ -65,15 +64,6 @@ def test_what_is_read_is_what_was_written(comparison: Results, written: Path) ->
     assert len(found.history) == len(comparison.history) == 2 * 2 * 4
     for row, text in zip(comparison.history, found.history, strict=True):
         assert {key: str(value) for key, value in row.items()} == text
-
-
-def test_the_rows_have_the_columns_of_the_design(written: Path) -> None:
-    header = (written / "table.csv").read_text("utf-8").splitlines()[0]
-    assert header.split(",") == list(TABLE_COLUMNS)
-    assert header == (
-        "data,strategy,settings,learner,repetition,stumps,log10_loss,test_error,looks,seconds,"
-        "balanced_accuracy,f1,log_loss,auc,features,examples"
-    )
 
 
 def test_the_settings_say_how_to_repeat_it(comparison: Results, written: Path) -> None:
@@ -144,12 +134,6 @@ def test_a_run_that_ends_leaves_the_folder_to_one_that_holds_a_claim(tmp_path: P
     second.discard()
     first.discard()
     assert names(tmp_path) == []
-
-
-def test_names_that_are_taken_get_a_number(tmp_path: Path) -> None:
-    paths = {ResultsFolder.new(tmp_path, "chess(d=3)").path for _ in range(4)}
-    assert len(paths) == 4
-    assert all(path.name.startswith("chess-d=3-") for path in paths)
 
 
 @pytest.mark.parametrize("below", ["", "/b/c"])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -27,7 +25,7 @@ from boostsample.experiments.run.compare import compare
 from boostsample.experiments.tables.tables import Table
 from boostsample.history import markdown_table
 from tests.experiments import small_runs
-from tests.paths import ROOT, needs_results
+from tests.paths import ROOT
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
 MARKS = (2, 50, 100)
@@ -94,17 +92,6 @@ def test_a_charged_curve_pays_for_all_runs(comparison: Results) -> None:
             assert row["seconds"] > plain[own]["seconds"]
 
 
-def test_a_run_that_ended_early_repeats_its_last_state() -> None:
-    X = np.array([[0.0], [0.0], [1.0], [1.0]] * 10, np.float32)
-    data = Dataset("easy", X, X[:, 0].astype(np.int64), ("a", "b"), n_train=20)
-    done = compare(data, Plan(strategies=parse_names("full"), marks=(1, 8), repeats=1))
-    (run,) = done.runs
-    assert run.n_rounds == 1
-    first, last = run.table_rows((1, 8))
-    assert (first["stumps"], last["stumps"]) == (1, 8)
-    assert {**first, "stumps": 8} == last
-
-
 @pytest.mark.parametrize(
     ("rows", "schema", "columns"),
     [("rows", RESULT_SCHEMA, RESULT_COLUMNS), ("curves", TABLE_SCHEMA, TABLE_COLUMNS)],
@@ -124,27 +111,6 @@ def test_the_documentation_has_a_line_for_each_column() -> None:
     assert len(lines) == 2 + len(TABLE_SCHEMA)
     for line, (name, kind, meaning) in zip(lines[2:], TABLE_SCHEMA, strict=True):
         assert line == f"| `{name}` | {kind.__name__} | {meaning} |"
-
-
-@needs_results
-def test_a_table_is_printed_without_the_runner() -> None:
-    """Among ours; joblib comes with scikit-learn, whose BaseEstimator strategies extend."""
-    code = (
-        "import sys\n"
-        "from boostsample.experiments.results import read_results\n"
-        "from boostsample.experiments.tables.formats import to_markdown, to_text\n"
-        "from boostsample.experiments.tables.score_tables import result_table, score_table\n"
-        "found = read_results('docs/results/df11-mnist')\n"
-        "print(to_text(score_table(found.rows)))\n"
-        "print([to_markdown(table) for table in result_table([found], 'loss')])\n"
-        "ours = [name for name in sys.modules if name.startswith('boostsample')]\n"
-        "bad = ('boostsample.experiments.run', 'boostsample.loop.booster')\n"
-        "assert not [name for name in ours if name.startswith(bad)], ours\n"
-        "assert not {'distributed', 'dask', 'matplotlib'} & set(sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "laminating" in done.stdout
 
 
 ROWS = [

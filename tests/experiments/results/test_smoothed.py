@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.results.curves import curves_of_results, error_curve
+from boostsample.experiments.results.curves import curves_of_results
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.loop.smoothed import smoothed_error
-from tests.experiments.fake_results import curve, results, without_curves
+from tests.experiments.fake_results import curve, results
 
 POINTS = sorted(growth_points(100, 4) | {10})
 LAST = 82  # the next point, 86, is beyond 5/6 of the rounds
@@ -50,15 +50,6 @@ def test_it_is_the_mean_of_the_definition(last: int) -> None:
             expected = by_loop(errors, stumps)
             assert smoothed_error(errors, stumps) == pytest.approx(expected, nan_ok=True)
     assert smoothed_error({}, 3) is math.nan
-
-
-def test_a_run_that_ended_early_keeps_its_last_error() -> None:
-    rows = noisy(ends=20)
-    rows = [{**row, "test_error": 7.0} if row["stumps"] >= 20 else row for row in rows]
-    own = [row for row in rows if row["stumps"] <= 20 or row["stumps"] == 100]
-    assert error_curve(own, POINTS) == error_curve(rows)
-    assert error_curve(own)[100] == 7.0
-    assert len(error_curve(own)) == len(own)
 
 
 def test_tables_at_equal_stumps_have_the_marks_where_it_is_defined_and_the_last_point() -> None:
@@ -102,13 +93,6 @@ def test_it_does_not_depend_on_the_other_strategies_shown() -> None:
     )
     assert alone.rows[0][1] == both.rows[0][2]
     assert alone.rows[0][1] != "-"
-
-
-def test_it_needs_the_curves() -> None:
-    folder = results([noisy()])
-    without = without_curves(folder)
-    with pytest.raises(DataError, match="written without curves, which smoothed-error needs"):
-        result_table([without], "smoothed-error")
 
 
 @pytest.mark.parametrize("axis", ["stumps", "looks", "seconds"])

@@ -161,18 +161,6 @@ def loss_of(run: Run) -> list[float]:
     return losses
 
 
-def test_history_is_that_of_the_kept_runs(comparison: Results) -> None:
-    mine = [row for row in comparison.history if row["strategy"] == LABEL]
-    assert [(row["repetition"], row["round"]) for row in mine] == [
-        (repetition, number) for repetition in range(2) for number in range(1, 13)
-    ]
-    for one in comparison.runs[2:]:
-        assert [r["log10_loss"] for r in mine if r["repetition"] == one.repetition] == loss_of(one)
-        assert {r["settings"] for r in mine if r["repetition"] == one.repetition} == {
-            one.trained.settings_text
-        }
-
-
 @pytest.mark.parametrize("n_jobs", [2, 5])
 def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results, n_jobs: int) -> None:
     threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=n_jobs))
