@@ -97,7 +97,6 @@ def test_a_reference_is_kept_and_compared(
     ("content", "message"),
     [
         (None, "cannot be read: No such file or directory"),
-        ("[]", "was not written by --benchmark-json"),
         ('{"benchmarks": [{}]}', "was not written by --benchmark-json"),
     ],
 )

@@ -238,15 +238,10 @@ def test_the_program_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--peers", "foo"], "unknown peer 'foo'; known: lightgbm, xgboost, hist-gradient-"),
-        (["--peers", "adaboost,adaboost"], "each of the names must be given once"),
         (["--peers", "adaboost:max_depth=1|2"], "adaboost: max_depth=1|2 are alternatives, but"),
         (["--strategies", "ucb:exploration=1|2"], "but a race does not tune"),
         (["--limit", "0"], "limit must be above 0 and finite, got 0"),
-        (["--rounds", "0"], "each of the rounds must be an integer at least 1, got 0"),
-        (["--jobs", "0"], "n_jobs must be 1 or more, or -1 for all cores, got 0"),
         (["--columns", "9"], "columns must be at most the 3 features of the families of chess"),
-        (["--weights", "x"], "unknown initial weights 'x'; known: "),
     ],
 )
 def test_options_that_are_refused(

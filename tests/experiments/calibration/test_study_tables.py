@@ -225,17 +225,9 @@ def test_figure_2_runs_nothing(
 
 
 USAGE = {
-    "strategy": (["--strategy", "mas"], "unknown strategy 'mas'"),
-    "strategies": (["--strategy", "mas-naive,ucb"], "needs exactly one strategy, got mas-naive"),
-    "setting": (["--strategy", "mas-naive:noise=none"], "noise"),
     "alternatives": (["--strategy", "mas-naive:noise=paper|deconvolved"], "alternatives"),
     "repeats": (["--repeats", "1"], "repeats must be an integer at least 2, got 1"),
-    "rounds": (["--rounds", "0"], "each of the rounds must be"),
     "scheme": (["--scheme", "even"], "unknown scheme 'even'"),
-    "data": (["--data", "digit"], "unknown data set 'digit'"),
-    "bank": (["--bank", "tape"], "unknown bank 'tape'"),
-    "weights": (["--weights", "even"], "known: uniform, balanced"),
-    "budget": (["--budget", "0"], "budget must be"),
     "plot": (["--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
     "csv": (["--csv", "x.txt"], "must end in .csv, got 'x.txt'"),
     "figure2": (["--figure2", "x.gif"], "must end in one of .svg"),

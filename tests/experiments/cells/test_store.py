@@ -122,7 +122,6 @@ def renumber(path: Path) -> None:
     [
         (half, "damaged or half-written"),
         (flip, "it is damaged|checksum does not fit"),
-        (empty, "damaged or half-written"),
         (swap, "it is another cell under this name"),
         (renumber, "computed with numerics -5, now they are"),
     ],

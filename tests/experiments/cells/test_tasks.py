@@ -97,12 +97,9 @@ def test_a_key_does_not_depend_on_the_other_cells(data: Dataset) -> None:
         {"marks": (1, 2, 9)},
         {"n_jobs": 2},
         {"history": True},
-        {"bank": Variant("disk")},
         {"bank": Variant("memory", {"tile_bytes": 0})},
         {"bank": Variant.parse("disk:tile_bytes=2000")},
         {"budget": "10N"},
-        {"budget": 600},
-        {"tune": True},
         {"learning_rate": 1, "smoothing": 0},
     ],
 )

@@ -24,7 +24,6 @@ from boostsample.experiments.results.plan_file import plan_record
 
 GRIDS = {
     "defaults": 'data = ["chess(d=3,n=60)"]',
-    "two": 'data = ["digits", "chess(d=3,n=60)"]',
     "draws": """\
         data = ["chess(d=3,n=60)"]
         strategies = ["full", { name = "ucb", n_features = 2, exploration = 1, tune = true }]
@@ -59,7 +58,7 @@ def written(entries: dict[str, Any], folder: Path) -> Path:
     return path
 
 
-def read(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
+def read_prepared(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
     path = folder / "grid.toml"
     path.write_text(text, encoding="utf-8")
     grid = combined_grid(read_grid_file(path), {})
@@ -68,7 +67,7 @@ def read(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
-    grid, prepared = read(GRIDS[name], tmp_path)
+    grid, prepared = read_prepared(GRIDS[name], tmp_path)
     entries = grid_entries(grid, prepared)
     again = combined_grid(read_grid_file(written(entries, tmp_path)), {})
     prepared_again = again.prepare()
@@ -97,14 +96,14 @@ def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
 
 
 def test_a_yardstick_left_out_of_one_data_set_stays_out(tmp_path: Path) -> None:
-    grid, prepared = read(GRIDS["two"], tmp_path)
+    grid, prepared = read_prepared('data = ["digits", "chess(d=3,n=60)"]', tmp_path)
     without = replace(prepared[0], variants=prepared[0].variants[1:])
     assert "full" in grid_entries(grid, prepared)["strategies"]
     assert "strategies" not in grid_entries(grid, [without, prepared[1]])
 
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
-    grid, prepared = read(GRIDS["defaults"], tmp_path)
+    grid, prepared = read_prepared(GRIDS["defaults"], tmp_path)
     own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
     assert grid_entries(own, [mine])["data"] == ["../some where/mine.csv.gz"]

@@ -341,8 +341,6 @@ def test_no_results_no_report(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("missing", "told"),
     [
-        (("jinja2",), "jinja2, which is"),
-        (("matplotlib",), "matplotlib, which is"),
         (("jinja2", "matplotlib"), "jinja2 and matplotlib, which are"),
     ],
 )

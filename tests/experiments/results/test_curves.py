@@ -121,11 +121,8 @@ def test_levels_that_no_run_has_are_left_out() -> None:
     ("metric", "axis", "level", "message"),
     [
         ("loss", "stumps", 20, r"known at 10, 100 stumps \(nearest rows: 10 and 30\), got 20$"),
-        ("loss", "stumps", 5000, r"\(nearest rows: 100\), got 5,000$"),
-        ("auc", "stumps", 30, "auc of made is known at 10, 100 stumps, got 30$"),
         ("auc", "looks", 5000, "auc is known at the marks only"),
         ("looks", "looks", 5000, "the same looks at equal looks"),
-        ("los", "looks", 5000, "unknown metric 'los'.*'loss'"),
         ("loss", "look", 5000, "unknown axis 'look'.*'looks'"),
     ],
 )
@@ -161,7 +158,6 @@ def test_one_for_each_data_set() -> None:
         ("stumps", ("stumps", None)),
         ("stumps=100,10,100", ("stumps", (10, 100))),
         ("looks=6e6, 1_000", ("looks", (1000, 6e6))),
-        ("seconds=.5", ("seconds", (0.5,))),
     ],
 )
 def test_levels_as_text(text: str, expected: object) -> None:
@@ -171,10 +167,7 @@ def test_levels_as_text(text: str, expected: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("hours=1", "unknown axis 'hours'; known: stumps, looks, seconds"),
-        ("looks=", r"levels of looks must be positive numbers .* got ''"),
         ("looks=1,-2", "got '-2'"),
-        ("looks=nan", "got 'nan'"),
         ("seconds=inf", "got 'inf'"),
         ("stumps=1.5", "levels of stumps must be positive whole numbers .* got '1.5'"),
     ],

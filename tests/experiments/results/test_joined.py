@@ -82,7 +82,6 @@ SAME = {"seed": 0, "weights": "balanced", "budget": "10N"}
     ("change", "message"),
     [
         ({"seed": 7}, "seed"),
-        ({"weights": "uniform"}, "initial weights"),
         ({"budget": "100N"}, "budget"),
     ],
 )

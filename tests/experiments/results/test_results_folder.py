@@ -236,7 +236,6 @@ def test_an_edited_table_is_read(comparison: Results, written: Path) -> None:
     [
         (b"stumps", b"steps", "line 2: stumps must be of type int, got None"),
         (b",0,2,", b",0,two,", "line [23]: stumps must be of type int, got 'two'"),
-        (b"stump,", b"", "line 2: stumps must be of type int, got '-0"),
     ],
 )
 def test_a_malformed_table_is_refused_with_its_place(
@@ -258,25 +257,14 @@ def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda record: record.pop("rounds"), "rounds is missing; restore the file"),
         (lambda record: record["rounds"].clear(), "rounds must have at least one entry"),
         (lambda record: record.update(rounds=[1.5]), r"rounds\[0\] must be of type int, got 1.5"),
-        (lambda record: record.update(rounds=[1, -1]), r"rounds\[1\] must be at least 1, got -1"),
-        (lambda record: record.update(repeats=0), "repeats must be at least 1, got 0"),
         (lambda record: record["cells"].update(seconds=math.nan), "seconds must be finite, got"),
-        (lambda record: record["data_sets"][0].pop("strategies"), r"data_sets\[0\].strategies is"),
-        (lambda record: record["data_sets"][0].update(name=3), r"data_sets\[0\].name must be of"),
         (lambda record: record["data_sets"][0].update(name="x"), "line 2: data must be one of x"),
-        (lambda record: record["data_sets"][0].update(shape=[3]), "shape must have at least 2 ent"),
-        (
-            lambda record: record["data_sets"][0]["n_train"].append(0),
-            r"n_train\[[0-9]\] must be at",
-        ),
         (
             lambda record: record["data_sets"][0]["n_test"].append(5),
             "n_train and n_test must have ",
         ),
-        (lambda record: record.update(files=[]), "files must be of type dict"),
     ],
 )
 def test_damaged_settings_name_the_entry(written: Path, damage: Any, message: str) -> None:

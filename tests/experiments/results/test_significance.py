@@ -182,8 +182,6 @@ def test_the_published_critical_values() -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((1, 5), "n_methods must be an integer at least 2, got 1"),
-        ((3, 1), "n_data must be an integer at least 2, got 1"),
         ((3, 5, 1.0), "level must be between 0 and 1, got 1"),
     ],
 )

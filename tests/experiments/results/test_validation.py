@@ -152,20 +152,9 @@ def test_a_run_that_ended_early_keeps_its_last_error() -> None:
     ("validation", "test", "says"),
     [
         (folder(FULL), folder(FULL), r"option validation, got made; run .* made:validation=0\.2"),
-        (folder(), folder("other"), "must have the data set made, as made:validation=0.2 holds"),
         (folder(), folder(), "must have the data set made, as made:validation=0.2 holds"),
         (folder(), folder(FULL, VARIANTS[1:]), "lack what validation chose: full with stump; tr"),
         (folder(seed=0), folder(FULL, seed=1), "must have the same seed, got 0 and 1"),
-        (
-            folder(weights="uniform"),
-            folder(FULL, weights="balanced"),
-            "same weight_init, got uniform and balanced",
-        ),
-        (
-            folder(facts={"sha256": "ab"}),
-            folder(FULL, facts={"sha256": "cd"}),
-            r"same rows \(sha256\), got ab and cd",
-        ),
     ],
 )
 def test_folders_that_do_not_fit_are_refused(validation: Results, test: Results, says: str) -> None:

@@ -62,8 +62,6 @@ def rows_by(name: str, n_jobs: int | None, prepared: Prepared) -> list[dict[str,
     ("name", "n_jobs", "message"),
     [
         ("threads", None, "backend must be one of threading, serial, loky, dask, .* got 'threads'"),
-        ("dask://", None, "backend must be one of"),
-        ("dask://host", None, "backend must be one of"),
         ("serial", 2, "one cell at a time, got --jobs 2; leave --jobs out"),
     ],
 )

@@ -84,9 +84,7 @@ def test_new_names_are_everywhere() -> None:
     ("text", "message"),
     [
         ("laminating", "must be OLD=NEW pairs separated by commas, .*; got 'laminating'"),
-        ("a=b,", "got ''"),
         ("a=", "got 'a='"),
-        ("=b", "got '=b'"),
         ("a=b,a=c", "must name a strategy once, got 'a' twice"),
         ("a=c,b=c", "must give different new names, got 'c' twice"),
     ],
