@@ -1,8 +1,9 @@
-"""Whose seconds are counted, when runs end, who runs again. No test asserts a real time."""
+"""Who takes part in a race, whose seconds count, when runs end. No test asserts a real time."""
 
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 from types import SimpleNamespace
@@ -18,11 +19,26 @@ from benchmarks.race import (
     RaceMethod,
     RaceRules,
     RaceRun,
+    main,
+    make_race_job,
+    peer_installed,
+    peer_method,
     race,
     race_table,
+    strategy_race_method,
     time_race_run,
 )
+from boostsample.banks.bank import FeatureBank
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.families import Columns
+from boostsample.labels import classify, encode
+from boostsample.loop.boost import boost
+from boostsample.models.model import Model
+from boostsample.registry import default_families
 
 
 class Time:
@@ -198,3 +214,213 @@ def test_the_table() -> None:
         ("d", "0.50", "> 7.00 (rounds)", "1", "3", "1.25", "> 3.50"),
     )
     assert "1.25 %" in table.title
+
+
+def methods_of(text: str) -> list[RaceMethod]:
+    return [peer_method(variant) for variant in parse_names(text)]
+
+
+# ---------------------------------------------------------------------------------------- the job
+
+
+def test_a_job_has_the_drawn_columns_of_the_split() -> None:
+    data = load_dataset("digits")
+    job = make_race_job(data, 40, seed=3)
+    families = default_families(data.X.shape[1:], seed=3)
+    train, test = data.split(0, 3)
+    drawn = np.sort(
+        np.random.default_rng(3).choice(sum(f.n_features for f in families), 40, replace=False)
+    )
+    first = 0
+    names: list[str] = []
+    for family in families:
+        local = drawn[(drawn >= first) & (drawn < first + family.n_features)] - first
+        at = np.searchsorted(drawn, local + first)
+        for rows, X in ((train, job.X_train), (test, job.X_test)):
+            np.testing.assert_array_equal(X[:, at], family.compute(data.X[rows], local))
+        names += [family.name] * local.size
+        first += family.n_features
+    assert [f.name for f in job.families for _ in range(f.n_features)] == names
+    assert [c for f in job.families for c in f.columns] == list(range(40))
+    assert job.X_train.flags.c_contiguous
+    assert job.X_train.dtype == np.float32
+    np.testing.assert_array_equal(job.y_test, data.y[test])
+    assert job.X_test.shape == (test.size, 40)
+
+
+def test_jobs_that_cannot_be() -> None:
+    data = load_dataset("chess(d=3,n=60)")
+    with pytest.raises(SettingError, match=r"columns must be at most the 3 features .* got 4"):
+        make_race_job(data, 4)
+    with pytest.raises(SettingError, match="columns must be an integer at least 1, got 0"):
+        make_race_job(data, 0)
+    several = Dataset("several", data.X, np.eye(2, dtype=np.int8)[data.y], ("a", "b"))
+    with pytest.raises(DataError, match="several: a race needs one class a row"):
+        make_race_job(several)
+
+
+def test_warming_up_sees_every_class(job: RaceJob) -> None:
+    rare = job._replace(y_train=np.r_[np.zeros(299, np.int64), 1])
+    small = rare.for_warm_up()
+    assert set(small.y_train) == {0, 1}
+    assert small.n_rounds == 2
+
+
+# ------------------------------------------------------------------------------------ the methods
+
+
+def test_settings_of_the_user_replace_the_usual_ones() -> None:
+    method = peer_method(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
+    assert method.name == "hist-gradient-boosting:max_bins=63:max_leaf_nodes=15"
+    assert method.start.keywords["settings"] == {  # type: ignore[attr-defined]  # a partial
+        "learning_rate": 0.3,
+        "max_bins": 63,
+        "max_features": 0.05,
+        "max_leaf_nodes": 15,
+    }
+
+
+def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SettingError, match="unknown peer 'foo'; known: lightgbm, xgboost"):
+        peer_method(Variant("foo"))
+    with pytest.raises(
+        SettingError, match=r"unknown setting of adaboost 'depth' .* known: learning"
+    ):
+        peer_method(Variant.parse("adaboost:depth=3"))
+    monkeypatch.setattr(peer_race, "find_spec", lambda package: None)
+    with pytest.raises(SettingError, match=r"lightgbm is not installed; .*boostsample\[peers\]"):
+        peer_method(Variant("lightgbm"))
+
+
+def test_races_that_cannot_be(job: RaceJob) -> None:
+    with pytest.raises(SettingError, match="adaboost:learning_rate=-1 does not run: InvalidParam"):
+        race(job, methods_of("adaboost:learning_rate=-1"), RaceRules())
+
+
+def scores_of(job: RaceJob, method: RaceMethod, checks: set[int], n: int) -> Any:
+    """Scores after n iterations, taken in parts after those of `checks`."""
+    run = method.start(job, 4)
+    take, done, total = next(run), 0, 0.0
+    for number in range(1, n + 1):
+        next(run)
+        if number in checks or number == n:
+            total = total + take(done, number)
+            done = number
+    return total
+
+
+def kinds() -> list[Any]:
+    return [
+        pytest.param(
+            text,
+            marks=pytest.mark.skipif(
+                not peer_installed(name),
+                reason=f"{name} is not installed: boostsample[peers] has it",
+            ),
+        )
+        for name, text in (
+            ("lightgbm", "lightgbm:num_leaves=4"),
+            ("xgboost", "xgboost:max_leaves=4"),
+            ("adaboost", "uniform-naive"),
+        )
+    ]
+
+
+def method_of(text: str) -> RaceMethod:
+    variant = Variant.parse(text)
+    return (
+        strategy_race_method(variant, Plan()) if text == "uniform-naive" else peer_method(variant)
+    )
+
+
+@pytest.fixture
+def digits() -> RaceJob:
+    data = load_dataset("digits")
+    return make_race_job(data, 60).for_warm_up()._replace(n_rounds=50)
+
+
+@pytest.mark.parametrize("text", kinds())
+def test_scores_add_up_whenever_they_are_taken(digits: RaceJob, text: str) -> None:
+    method = method_of(text)
+    often = classify(scores_of(digits, method, {1, 2, 3, 5}, 12))
+    np.testing.assert_array_equal(often, classify(scores_of(digits, method, set(), 12)))
+    assert np.mean(often != digits.y_test) < 0.5
+    halves = digits._replace(y_train=digits.y_train % 2, y_test=digits.y_test % 2, n_classes=2)
+    predicted = classify(scores_of(halves, method, {2}, 12))
+    assert np.mean(predicted != halves.y_test) < 0.4
+
+
+def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: RaceJob) -> None:
+    variant = Variant("uniform-naive")
+    scores = scores_of(digits, strategy_race_method(variant, Plan(budget="5N")), {3}, 10)
+    rounds = boost(
+        FeatureBank.build(digits.families, digits.X_train),
+        None,
+        encode(digits.y_train, digits.n_classes),
+        variant.strategy(),
+        n_rounds=50,
+        budget=5 * digits.y_train.size,
+        weight_init=Plan().weights,
+        rng=np.random.default_rng(variant.stream(digits.name, 4, 0)),
+    )
+    terms = [term for _, done in zip(range(10), rounds, strict=False) for term in done.terms]
+    model = Model(digits.families, terms, 10)
+    np.testing.assert_allclose(scores, model.decision_function(digits.X_test), rtol=1e-12)
+
+
+def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
+    def scores(job: RaceJob, seed: int) -> list[float]:
+        run = method_of("uniform-naive").start(job, seed)
+        take = next(run)
+        for _ in range(5):
+            next(run)
+        return list(take(0, 5).ravel())
+
+    assert scores(digits, 0) == scores(digits._replace(n_jobs=2), 0)
+    assert scores(digits, 0) != scores(digits, 1)
+
+
+def test_everybody_learns(job: RaceJob) -> None:
+    plan = Plan(strategies=parse_names("uniform-naive,laminating"))
+    methods = [strategy_race_method(variant, plan) for variant in plan.variants]
+    methods += methods_of("hist-gradient-boosting:max_leaf_nodes=4:max_features=1.0,adaboost")
+    runs = race(job, methods, RaceRules(error=15.0, repeats=1))
+    assert [run.ended for run in runs] == ["reached"] * 4
+    assert all(run.error <= 15.0 for run in runs)
+    assert all(run.seconds > 0 for run in runs)
+    assert runs[0].prepared is not None
+    assert 0 < runs[0].prepared < runs[0].seconds
+
+
+QUICK = (
+    *("--data", "chess(d=3,n=200)", "--error", "49", "--limit", "300", "--repeats", "1"),
+    *("--strategies", "uniform-naive,full", "--jobs", "1", "--rounds", "60"),
+)
+
+
+def test_the_program_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*QUICK, "--peers", "adaboost:learning_rate=0.5"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(
+        "chess(d=3,J=3,L=3,n=200): 150 training and 50 test examples, 2 classes, 3 columns;"
+    )
+    assert "seconds to a test error of 49 %" in printed
+    for name in ("uniform-naive", "full", "adaboost:learning_rate=0.5"):
+        assert re.search(rf"^{name} +[-\d.]+ +[\d.]+ +1 +\d+ +[\d.]+ ", printed, re.M)
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--peers", "adaboost:max_depth=1|2"], "adaboost: max_depth=1|2 are alternatives, but"),
+        (["--strategies", "ucb:exploration=1|2"], "but a race does not tune"),
+        (["--limit", "0"], "limit must be above 0 and finite, got 0"),
+        (["--columns", "9"], "columns must be at most the 3 features of the families of chess"),
+    ],
+)
+def test_options_that_are_refused(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit):
+        main([*QUICK, *args])
+    assert message in capsys.readouterr().err

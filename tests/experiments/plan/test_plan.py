@@ -1,14 +1,22 @@
-"""Plans are checked as a whole, and names, rounds and budgets are read."""
+"""Plans, strategies and grids to tune are read and checked before anything is computed."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+import numpy as np
 import pytest
 
-from boostsample.errors import SettingError
+from boostsample.errors import DataError, SettingError
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan import prepared as prepared_module
+from boostsample.experiments.plan.grid import combined_grid
 from boostsample.experiments.plan.plan import Plan, parse_marks
-from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, drawn_variant, parse_names
+from boostsample.registry import STRATEGIES, make_strategy
 
 
 @pytest.mark.parametrize(
@@ -94,3 +102,262 @@ def test_streams_differ_by_each_part_of_their_name_and_by_nothing_else() -> None
 
 def test_a_stream_is_the_same_on_any_machine() -> None:
     assert Variant("full").stream("digits", 0, 0).entropy == 50606694733173272002410741383393135263
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return load_dataset("chess(d=4,n=80)")
+
+
+@pytest.fixture(scope="module")
+def images() -> Dataset:
+    X = np.random.default_rng(5).integers(0, 9, (40, 6, 6)).astype(np.uint8)
+    return Dataset("dots", X, np.arange(40) % 3, ("a", "b", "c"))
+
+
+def test_full_is_left_out_of_a_budget_that_it_does_not_fit(data: Dataset) -> None:
+    plan = Plan(strategies=parse_names("full,uniform-naive"), budget=239, repeats=1)
+    prepared = prepare(data, plan)
+    assert [variant.name for variant in prepared.variants] == ["uniform-naive"]
+    (note,) = prepared.notes
+    assert "full is left out" in note
+    assert "F * N = 4 * 60 = 240 looks, more than the budget of 239" in note
+    enough = prepare(data, Plan(strategies=plan.strategies, budget=240, repeats=1))
+    assert [variant.name for variant in enough.variants] == ["full", "uniform-naive"]
+    assert enough.notes == ()
+
+
+def test_full_alone_cannot_be_left_out(data: Dataset) -> None:
+    with pytest.raises(SettingError, match="no strategy is left to compare: full is left out"):
+        prepare(data, Plan(strategies=parse_names("full"), budget=10))
+
+
+def test_full_is_left_out_of_long_comparisons_unless_it_is_named(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prepared_module, "_YARDSTICK_LIMIT", 1000)
+    prepared = prepare(data, Plan())
+    assert "full" not in [variant.name for variant in prepared.variants]
+    assert "name it in --strategies" in prepared.notes[0]
+    named = prepare(data, Plan(strategies=parse_names("full")))
+    assert [variant.name for variant in named.variants] == ["full"]
+
+
+def test_budgets_without_one_given(data: Dataset) -> None:
+    prepared = prepare(data, Plan(repeats=1))
+    budgets = {variant.name: prepared.budget(variant, 0) for variant in prepared.variants}
+    assert budgets.pop("full") == 4 * 60
+    assert set(budgets.values()) == {10 * 60}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "budget", "message"),
+    [
+        ("laminating", 1, "laminating from 2 features costs at least 2 looks, but the budget is 1"),
+        ("uniform-q1:n_features=4", 3, "'uniform-q1:n_features=4'.*at least 4 looks.*budget is 3"),
+    ],
+)
+def test_strategies_check_their_settings_before_anything_is_computed(
+    data: Dataset, strategy: str, budget: int | None, message: str
+) -> None:
+    plan = Plan(strategies=parse_names(strategy), budget=budget)
+    with pytest.raises(SettingError, match=message):
+        prepare(data, plan)
+
+
+def test_families_by_name_and_with_settings(images: Dataset) -> None:
+    plan = Plan(families=parse_names("patches:n_members=3:seed=9,identity"))
+    prepared = prepare(images, plan)
+    assert [(f.name, f.n_features) for f in prepared.families] == [("patches", 3), ("identity", 36)]
+    assert prepared.families[0].settings()["seed"] == 9
+    assert prepared.n_features == 39
+    assert [info.first for info in prepared.pool(0).families] == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("families", "message"),
+    [
+        ("haa", "unknown family of dots 'haa' .*; known: identity, gradient, fourier, "),
+        ("columns", "family 'columns' does not fit dots: .*; give the setting that it needs, or"),
+        ("patches:n=3", "unknown setting of family 'patches' 'n'.*known: n_members"),
+    ],
+)
+def test_families_that_there_are_not(images: Dataset, families: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        prepare(images, Plan(families=parse_names(families)))
+
+
+def test_drawn_families_follow_the_seed(images: Dataset) -> None:
+    families = [prepare(images, Plan(seed=seed)).families for seed in (0, 0, 1)]
+    assert families[0] == families[1]
+    assert families[0] != families[2]
+
+
+@pytest.mark.skipif(not hasattr(os, "sysconf"), reason="this system does not tell its memory")
+def test_features_that_memory_cannot_hold(images: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sysconf", lambda name: 10)
+    with pytest.raises(DataError, match=r"dots: the bins .* features of 40 examples .*--families"):
+        prepare(images, Plan())
+
+
+BANDITS = ("ucb", "ucbv", "exp3p", "epsilon-greedy", "explore-then-commit", "hedge")
+
+
+def plan_of(strategies: str, **settings: Any) -> Plan:
+    usual: dict[str, Any] = {"marks": (5,), "repeats": 1, "tune": True}
+    return Plan(strategies=parse_names(strategies), **{**usual, **settings})
+
+
+def grid_of(text: str) -> list[str]:
+    return [one.settings_text for one in Variant.parse(text).tuned().trained]
+
+
+def test_alternatives_are_read_and_written_alike() -> None:
+    variant = Variant.parse("ucb:exploration=0.1 | 1|2:arms=family")
+    assert variant.label == "ucb:arms=family:exploration=0.1|1|2"
+    assert Variant.parse(variant.label) == variant
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_bandits_have_a_grid_of_their_own_and_others_none(name: str) -> None:
+    variant = Variant(name).tuned()
+    if name not in BANDITS:
+        assert variant == Variant(name)
+        return
+    assert 15 <= len(variant.grid) <= 25
+    assert len({one.settings_text for one in variant.grid}) == len(variant.grid)
+    axes = make_strategy(name).tuning_grid()
+    assert "reward_scale" in axes
+    assert len(axes) == 2
+    for values in axes.values():
+        assert sorted(values) == list(values)
+        assert max(values) >= 10 * min(values)
+    assert variant.label == f"{name}*"
+
+
+@pytest.mark.parametrize("name", BANDITS)
+def test_every_setting_of_a_default_grid_can_start(data: Dataset, name: str) -> None:
+    assert len(prepare(data, plan_of(name)).variants[0].grid) > 1
+
+
+def test_what_the_user_gives_takes_the_place_of_the_default() -> None:
+    scales = make_strategy("ucb").tuning_grid()["reward_scale"]
+    assert grid_of("ucb:exploration=7") == [f"exploration=7:reward_scale={s}" for s in scales]
+    assert grid_of("ucb:exploration=7|8:reward_scale=5:pulls=2") == [
+        "exploration=7:pulls=2:reward_scale=5",
+        "exploration=8:pulls=2:reward_scale=5",
+    ]
+    assert grid_of("laminating:n_features=16|none") == ["n_features=16", "n_features=None"]
+
+
+def test_the_first_setting_varies_slowest() -> None:
+    assert grid_of("laminating:scheme=iid|distinct:n_features=8|4") == [
+        "n_features=8:scheme=iid",
+        "n_features=4:scheme=iid",
+        "n_features=8:scheme=distinct",
+        "n_features=4:scheme=distinct",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("ucb:arms=feature", "ucb*:arms=feature"),
+        ("ucb:arms=feature:exploration=1|2", "ucb*:arms=feature"),
+        ("ucb:exploration=2:reward_scale=9", "ucb:exploration=2:reward_scale=9"),
+        ("uniform-naive:n_features=2|3", "uniform-naive*"),
+    ],
+)
+def test_a_label_has_a_star_and_what_all_settings_share(text: str, label: str) -> None:
+    variant = Variant.parse(text).tuned()
+    assert variant.label == label
+    assert variant.tuned() == variant
+
+
+def test_epsilon_greedy_tunes_the_schedule_that_it_has() -> None:
+    assert all("epsilon=" in one for one in grid_of("epsilon-greedy"))
+    decreasing = grid_of("epsilon-greedy:schedule=decreasing")
+    assert all(one.startswith("c=") and "epsilon=" not in one for one in decreasing)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        (
+            "epsilon-greedy:epsilon=0.05|0.5|1",
+            {"tune": False},
+            "epsilon=0.05|0.5|1 are alternatives.*add --tune, or give one",
+        ),
+        ("ucb:exploration=1||2", {}, "separated by single bars as in exploration=1|10"),
+        ("ucb:exploration=1|2|1", {}, "alternatives must differ, got 1 twice in 1|2|1"),
+        ("ucb:exploration=1|2,ucb:exploration=3|4", {}, "'ucb*' twice; alternatives of one"),
+    ],
+)
+def test_grids_that_make_no_plan(text: str, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message.replace("|", r"\|").replace("*'", r"\*'")):
+        plan_of(text, **settings)
+
+
+def test_families_take_no_alternatives(data: Dataset) -> None:
+    plan = plan_of("ucb", families=parse_names("columns:seed=1|2"))
+    with pytest.raises(SettingError, match=r"seed=1\|2 are alternatives, which only strategies"):
+        prepare(data, plan)
+
+
+def test_nothing_to_tune_is_told(data: Dataset) -> None:
+    (note,) = prepare(data, plan_of("uniform-naive,full")).notes
+    assert "nothing was tuned" in note
+    assert "uniform-naive:SETTING=VALUE|VALUE" in note
+    assert prepare(data, plan_of("uniform-naive,ucb")).notes == ()
+
+
+def draws(text: str, n: int, seed: int = 0) -> list[dict[str, object]]:
+    return [dict(one.settings) for one in drawn_variant(Variant.parse(text).tuned(), n, seed).grid]
+
+
+def test_numbers_are_drawn_from_the_range_and_others_from_the_values() -> None:
+    text = "epsilon-greedy:epsilon=0.01|1:reward_scale=1|1000:arms=family|feature:n_features=2"
+    found = draws(text, 200)
+    epsilons = [float(str(one["epsilon"])) for one in found]
+    assert all(0.01 <= one <= 1 and float(f"{one:.3g}") == one for one in epsilons)
+    assert 0.4 < sum(one < 0.1 for one in epsilons) / 200 < 0.6  # half of a log-uniform range
+    assert len(set(epsilons)) > 100
+    scales = [one["reward_scale"] for one in found]
+    assert all(isinstance(one, int) and 1 <= one <= 1000 for one in scales)
+    assert {one["arms"] for one in found} == {"family", "feature"}
+    assert {one["n_features"] for one in found} == {2}
+
+
+def test_a_range_with_zero_is_drawn_uniformly() -> None:
+    values = [float(str(one["epsilon"])) for one in draws("epsilon-greedy:epsilon=0.0|1.0", 200)]
+    assert 0.4 < sum(one < 0.5 for one in values) / 200 < 0.6
+
+
+def test_draws_follow_from_the_seed_and_extend_each_other() -> None:
+    assert draws("ucb", 5) == draws("ucb", 9)[:5]
+    assert draws("ucb", 5) != draws("ucb", 5, seed=1)
+    assert draws("ucb:reward_scale=1|30:exploration=0.1|2", 5) == draws(
+        "ucb:exploration=2|0.1:reward_scale=30|1", 5
+    )
+
+
+def test_draws_differ_and_end_with_the_combinations() -> None:
+    assert len(draws("ucb:exploration=0.1:reward_scale=1|3", 50)) == 3
+    assert drawn_variant(Variant("full"), 5, 0) == Variant("full")
+
+
+def test_the_plan_trains_the_draws() -> None:
+    plan = Plan(strategies=parse_names("full,ucb"), tune=True, draws=4, seed=3)
+    full, ucb = plan.variants
+    assert not full.grid
+    assert ucb == drawn_variant(Variant("ucb").tuned(), 4, 3)
+    assert ucb.label == "ucb*"
+    with pytest.raises(SettingError, match="draws must be an integer at least 2, got 1"):
+        Plan(draws=1)
+
+
+def test_draws_without_tuning_are_refused() -> None:
+    with pytest.raises(SettingError, match="draws are settings to tune with, got 4 and no tuning"):
+        combined_grid(None, {"draws": 4})
+    alternatives = (Variant.parse("ucb:exploration=0.1|1").tuned(),)
+    assert len(combined_grid(None, {"draws": 4, "strategies": alternatives}).plan.variants[0].grid)
