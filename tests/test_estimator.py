@@ -54,22 +54,6 @@ def test_scores_predictions_and_loss_agree(digits: tuple[NDArray[Any], NDArray[A
     assert model.score(X, names[y]) > 0.9
 
 
-def test_two_classes_have_one_score(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    X, y = digits
-    model = BoostSampleClassifier(n_rounds=30, random_state=0).fit(X, y > 4)
-    scores = model.decision_function(X)
-    assert scores.shape == (len(X),)
-    np.testing.assert_array_equal(model.predict(X), scores > 0)
-
-
-def test_several_labels_a_row(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    X, y = digits
-    Y = np.stack([y % 2 == 0, y > 4, y == 3], axis=1).astype(int)
-    model = BoostSampleClassifier(n_rounds=60, random_state=0).fit(X, Y)
-    assert model.predict(X).shape == Y.shape
-    assert (model.predict(X) == Y).mean() > 0.9
-
-
 def test_images_and_named_families(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
     X, y = digits
     images = X.reshape(-1, 8, 8)

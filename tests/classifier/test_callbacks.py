@@ -79,19 +79,6 @@ def test_callbacks_change_no_bit_and_may_end_the_fit(iris: Data) -> None:
 
 
 @needs_callbacks
-def test_they_are_torn_down_after_an_error(iris: Data) -> None:
-    class Broken(Recorder):
-        def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-            raise RuntimeError("broken on purpose")
-
-    recorder = Broken()
-    model = BoostSampleClassifier(n_rounds=2, random_state=0).set_callbacks(recorder)
-    with pytest.raises(RuntimeError, match="broken on purpose"):
-        model.fit(*iris)
-    assert recorder.calls[-1][0] == "teardown"
-
-
-@needs_callbacks
 def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
     X, y = iris
     assert sklearn_callback is not None
@@ -104,43 +91,6 @@ def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
     logs = [row for row in monitor.get_logs().data if row["task_name"] == "round"]
     expected = [-log_loss(y, one) for one in model.staged_predict_proba(X)]
     assert [row["neg_log_loss"] for row in logs] == pytest.approx(expected)
-
-
-class Importances:
-    """Keeps the importances of the terms after each round."""
-
-    def __init__(self) -> None:
-        self.of_rounds: list[NDArray[np.float64]] = []
-
-    def setup(self, estimator: Any, context: Any) -> None:
-        pass
-
-    teardown = on_fit_task_begin = setup
-
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
-        assert getattr(fitted_estimator, "validation_error_", None) is None
-        self.shares = fitted_estimator.feature_importances_
-        self.of_rounds.append(fitted_estimator.term_importances_)
-
-
-@needs_callbacks
-def test_importances_of_each_round_are_those_of_its_model(iris: Data) -> None:
-    first = BoostSampleClassifier(n_rounds=3, random_state=0, early_stopping=True).fit(*iris)
-    seen = Importances()
-    again = first.set_params(n_rounds=5, learning_rate=0.1, early_stopping=False)
-    again.set_callbacks(seen).fit(*iris, init_model=first)
-    np.testing.assert_array_equal(seen.shares, again.feature_importances_)
-    assert len(seen.of_rounds) == 6
-    for one in seen.of_rounds:
-        np.testing.assert_array_equal(one, again.term_importances_[: one.size])
-
-
-@needs_callbacks
-def test_the_progress_bar_of_scikit_learn(iris: Data, capsys: pytest.CaptureFixture[str]) -> None:
-    assert sklearn_callback is not None
-    model = BoostSampleClassifier(n_rounds=3, random_state=0)
-    model.set_callbacks(sklearn_callback.ProgressBar()).fit(*iris)
-    assert "BoostSampleClassifier" in capsys.readouterr().out
 
 
 def test_without_callbacks_of_scikit_learn_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:

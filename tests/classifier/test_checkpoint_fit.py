@@ -10,17 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
-from boostsample.classifier.training import train
-from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
+from boostsample.loop.checkpoint import checkpoint_notes
 from boostsample.loop.run_file import read_checkpoint
-from boostsample.records.outcome import Round
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
 from boostsample.strategy import Stump
-from tests.loop.checkpoint_runs import bits_of, new_booster
 from tests.problems import table
 
 ROUNDS = 8
@@ -141,13 +137,6 @@ def test_other_settings_and_data_are_refused(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_copies_of_an_estimator_do_not_share_a_checkpoint(path: Path) -> None:
-    X, y = data()
-    model = classifier(path).fit(X, y)
-    with pytest.raises(DataError, match=r"of another run: .*training examples 70, now 60"):
-        clone(model).fit(X[:60], y[:60])
-
-
 def test_ctrl_c_leaves_a_checkpoint_and_a_message(
     path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,41 +207,3 @@ def test_a_damaged_file_is_refused_before_a_feature_is_computed(path: Path) -> N
     path.write_bytes(b"half")
     with pytest.raises(DataError, match="cannot be read, it is damaged or in another format"):
         classifier(path, bank="refused: the bank is made later").fit(X, y)
-
-
-def test_followers_see_the_saved_rounds_again(path: Path) -> None:
-    def follower(seen: list[int], last: int) -> Callable[[Round], bool]:
-        def follow(done: Round) -> bool:
-            seen.append(done.rows[-1]["round"])
-            return len(seen) == last
-
-        return follow
-
-    first: list[int] = []
-    booster = new_booster("ucb", n_rounds=20)
-    train(booster, [follower(first, 6)], checkpoint=Checkpoint(path, booster))
-    assert first == [1, 2, 3, 4, 5, 6]
-    assert rounds_in(path) == 6
-    # The same rule ends the run at the same round, without training another one.
-    again: list[int] = []
-    booster = new_booster("ucb", n_rounds=20)
-    rounds = train(booster, [follower(again, 6)], checkpoint=Checkpoint(path, booster))
-    assert (again, booster.round) == (first, 6)
-    # A rule that waits longer goes on.
-    more: list[int] = []
-    booster = new_booster("ucb", n_rounds=20)
-    longer = train(booster, [follower(more, 9)], checkpoint=Checkpoint(path, booster))
-    assert more == list(range(1, 10))
-    assert bits_of(longer[:6], booster) == bits_of(rounds, booster)
-
-
-def test_saved_rounds_are_not_shown_again(path: Path) -> None:
-    shown: list[int] = []
-
-    def progress(row: dict[str, Any], edge: float, finished: bool) -> None:
-        shown.append(row["round"])
-
-    for n_rounds in (3, 5, 5):
-        booster = new_booster("ucb", n_rounds=n_rounds)
-        train(booster, (), progress, Checkpoint(path, booster))  # type: ignore[arg-type]  # a stub
-    assert shown == [1, 2, 3, 4, 5, 5]

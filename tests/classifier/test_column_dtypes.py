@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import fractions
 import re
 from decimal import Decimal
 from typing import Any
@@ -14,7 +13,6 @@ from scipy import sparse
 from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError
-from boostsample.classifier.inputs.frames import TableColumns
 
 pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
@@ -40,80 +38,50 @@ def arrow_dictionary(values: list[Any]) -> Any:
 
 
 ARROW: dict[str, tuple[Any, Any]] = {
-    "float64": (pa.array(NUMBERS), NUMBERS),
-    "float32": (pa.array(NUMBERS, pa.float32()), NUMBERS),
     "float16": (pa.array(np.array(NUMBERS, np.float16)), NUMBERS),
     "int8": (pa.array(WHOLE, pa.int8()), WHOLE),
-    "uint64": (pa.array(WHOLE, pa.uint64()), WHOLE),
     "bool": (pa.array([True, None, False] * 2), [1, None, 0] * 2),
     "decimal128": (pa.array(decimals(), pa.decimal128(10, 3)), NUMBERS),
-    "decimal256": (pa.array(decimals(), pa.decimal256(50, 3)), NUMBERS),
     "null": (pa.nulls(6), [None] * 6),
     "text": (pa.array(TEXTS), TEXTS),
-    "large text": (pa.array(TEXTS, pa.large_string()), TEXTS),
     "view of text": (pa.array(TEXTS, pa.string_view()), TEXTS),
-    "dictionary": (pa.array(TEXTS).dictionary_encode(), TEXTS),
     "dictionary with null": (arrow_dictionary(TEXTS), TEXTS),
     "dictionary in chunks": (
         pa.chunked_array([pa.array(part).dictionary_encode() for part in (TEXTS[:2], TEXTS[2:])]),
         TEXTS,
     ),
     "list": (pa.array([[1], [2]] * 3), list),
-    "large list": (pa.array([[1], [2]] * 3, pa.large_list(pa.int8())), list),
     "struct": (pa.array([{"x": 1}, None] * 3), dict),
-    "map": (pa.array([[("k", 1)], []] * 3, pa.map_(pa.string(), pa.int64())), list),
     "binary": (pa.array([b"x", b"y"] * 3), bytes),
-    "fixed binary": (pa.array([b"x", b"y"] * 3, pa.binary(1)), bytes),
     "timestamp": (pa.array([1, 2] * 3, pa.timestamp("s")), datetime.datetime),
     "date32": (pa.array([1, 2] * 3, pa.date32()), datetime.date),
-    "date64": (pa.array([1, 2] * 3, pa.date64()), datetime.date),
-    "time32": (pa.array([1, 2] * 3, pa.time32("s")), datetime.time),
     "duration": (pa.array([1, 2] * 3, pa.duration("s")), datetime.timedelta),
-    "interval": (pa.array([(1, 2, 3)] * 6, pa.month_day_nano_interval()), tuple),
 }
 """Values of Arrow types, and what they are: numbers, texts, or the type of what is refused."""
 
 PANDAS: dict[str, tuple[Any, Any]] = {
-    **{name: (pandas.Series(NUMBERS, dtype=name), NUMBERS) for name in ("float64", "Float64")},
-    **{name: (pandas.Series(WHOLE, dtype=name), WHOLE) for name in ("Int64", "UInt8", "object")},
+    **{name: (pandas.Series(WHOLE, dtype=name), WHOLE) for name in ("Float64", "Int64", "object")},
     "boolean": (pandas.Series([True, None, False] * 2, dtype="boolean"), [1, None, 0] * 2),
     "long double": (np.array(NUMBERS, np.longdouble), NUMBERS),
     "Decimal": (decimals(), NUMBERS),
-    "Decimal NaN": ([one or Decimal("nan") for one in decimals()], [one or NAN for one in NUMBERS]),
-    "sparse": (pandas.arrays.SparseArray(NUMBERS), NUMBERS),
     "sparse, filled by 2": (pandas.arrays.SparseArray(NUMBERS, fill_value=2.0), NUMBERS),
     **{
         f"texts as {name}": (pandas.Series(TEXTS, dtype=name), TEXTS)
-        for name in ("object", "str", "string", "string[pyarrow]", "category")
+        for name in ("object", "string", "category")
     },
     "complex": (np.ones(6) * 1j, complex),
-    "complex objects": ([1j, 2] * 3, complex),
-    "fractions": ([fractions.Fraction(1, 3)] * 6, fractions.Fraction),
     "huge integers": ([10**400, 1] * 3, OverflowError),
     "times": (pandas.date_range("2020", periods=6), datetime.datetime),
-    "times of a zone": (pandas.date_range("2020", periods=6, tz="UTC"), datetime.datetime),
     "periods": (pandas.period_range("2020", periods=6), pandas.Period),
-    "durations": (pandas.to_timedelta(range(6)), datetime.timedelta),
-    "intervals": (pandas.interval_range(0, 6), pandas.Interval),
     "dates": ([datetime.date(2020, 1, 1), None] * 3, datetime.date),
-    "bytes": ([b"x", None] * 3, bytes),
     "lists": ([[1], None] * 3, list),
-    "arrays": ([np.ones(2)] * 6, list),
-    "dictionaries": ([{"x": 1}, None] * 3, dict),
-    "sets": ([{1}, None] * 3, set),
-    "tuples": ([(1,), None] * 3, tuple),
 }
 
 POLARS: dict[str, tuple[Any, Any]] = {
     "Int128": (polars.Series("a", WHOLE, polars.Int128), WHOLE),
-    "Decimal": (polars.Series(decimals()), NUMBERS),
     "Object": (polars.Series([object()] * 6, dtype=polars.Object), object),
-    "Array": (polars.Series([[1, 2]] * 6, dtype=polars.Array(polars.Int64, 2)), list),
-    "Categorical": (polars.Series(TEXTS, dtype=polars.Categorical), TEXTS),
     "Enum": (polars.Series(TEXTS, dtype=polars.Enum(["y", "x", "z"])), TEXTS),
 }
-
-ABSENT_IN_POLARS = ("decimal256", "interval", "date64")
 
 
 def frames() -> list[Any]:
@@ -125,9 +93,8 @@ def frames() -> list[Any]:
         of_pandas = pandas.DataFrame({"b": rows, "a": pandas.array(values, dtype=dtype)})
         cases.append(pytest.param(of_pandas, meaning, id=f"pandas of Arrow: {name}"))
         cases.append(pytest.param(pa.table({"b": rows, "a": values}), meaning, id=f"Arrow: {name}"))
-        if name not in ABSENT_IN_POLARS:
-            of_polars = polars.DataFrame({"b": rows, "a": polars.from_arrow(values)})
-            cases.append(pytest.param(of_polars, meaning, id=f"polars of Arrow: {name}"))
+        of_polars = polars.DataFrame({"b": rows, "a": polars.from_arrow(values)})
+        cases.append(pytest.param(of_polars, meaning, id=f"polars of Arrow: {name}"))
     for name, (values, meaning) in PANDAS.items():
         frame = pandas.DataFrame({"b": rows, "a": values})
         cases.append(pytest.param(frame, meaning, id=f"pandas: {name}"))
@@ -188,14 +155,6 @@ def test_prediction_reads_numbers_of_every_dtype(frame: Any, meaning: Any) -> No
         np.testing.assert_array_equal(model.decision_function(frame), model.decision_function(want))
 
 
-def test_a_dictionary_of_numbers_is_a_category() -> None:
-    values = pa.array([30, None, 4] * 2).dictionary_encode()
-    columns = TableColumns.learn(pandas.DataFrame({"a": pandas.Series(values.to_pandas())}))
-    arrow = pandas.DataFrame({"a": pandas.array(values, dtype=pandas.ArrowDtype(values.type))})
-    assert TableColumns.learn(arrow).columns == columns.columns
-    assert columns.names == ("a=4", "a=30")
-
-
 def test_sparse_frames_filled_by_zero_stay_sparse() -> None:
     matrix = sparse.csr_array(np.array([[0, 1], [2, 0], [0, 0], [0, 3], [1, 0], [0, 1]], float))
     frame = pandas.DataFrame.sparse.from_spmatrix(matrix)
@@ -204,7 +163,7 @@ def test_sparse_frames_filled_by_zero_stay_sparse() -> None:
     np.testing.assert_array_equal(model.predict(frame), model.predict(matrix))
 
 
-@pytest.mark.parametrize("value", [1j, b"x", 10**400, datetime.date(2020, 1, 1), [1]])
+@pytest.mark.parametrize("value", [1j, b"x", 10**400])
 def test_objects_of_an_array_that_are_no_numbers_are_named(value: Any) -> None:
     table = np.ones((6, 2), object)
     table[4, 1] = value

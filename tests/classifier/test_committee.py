@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import log_loss
 
-from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample import BoostSampleClassifier, SettingError
 from boostsample.classifier.inputs.fit_rows import FitRows, folds
 from boostsample.classifier.prediction.calibration import best_temperature, rule_temperature
 from boostsample.classifier.prediction.probabilities import probabilities
@@ -111,21 +110,6 @@ def test_parts_that_are_left_out(n: int) -> None:
     assert rows.train.size == n
 
 
-def test_rows_that_do_not_suffice_are_not_left_out() -> None:
-    labels = encode(np.repeat(np.arange(18), [1] * 16 + [3, 3]))
-    rows = FitRows.of(None, labels, np.ones(22)).left_out(5, np.random.default_rng(0), False)
-    assert rows.held == ()
-
-
-@pytest.mark.parametrize("fraction", [1.5, 0, "half"])
-def test_another_fraction_is_refused(noisy: Data, fraction: Any) -> None:
-    model = BoostSampleClassifier(**STUMPS, max_model_features=2).set_params(
-        validation_fraction=fraction
-    )
-    with pytest.raises(SettingError, match="validation_fraction must be above 0 and below 1"):
-        model.fit(*noisy)
-
-
 def test_a_class_of_one_row_is_never_left_out() -> None:
     labels = encode(np.repeat([0, 1, 2], [1, 2, 40]))
     for seed in range(20):
@@ -196,21 +180,6 @@ def test_a_model_that_is_continued_may_know_all_rows(noisy: Data) -> None:
     assert more.temperature_ == plain.temperature_
 
 
-@pytest.mark.parametrize("metric", ["error", "auc"])
-def test_rounds_are_chosen_by_the_metric(noisy: Data, metric: str) -> None:
-    model = BoostSampleClassifier(**STUMPS, eval_metric=metric).fit(*noisy)
-    values = [row["validation"] for row in model.history_]
-    assert all(0 < value < 1 if metric == "auc" else 1 < value < 100 for value in values[:9])
-
-
-def test_several_labels() -> None:
-    X, Y = make_multilabel_classification(120, 6, n_classes=4, random_state=0)
-    model = BoostSampleClassifier(learner="stump", random_state=0).fit(X, Y)
-    assert 10 <= model.n_rounds_ // 5 <= MOST
-    error = model.validation_error_[model.n_rounds_ // 5 - 1]
-    assert 5 < error < 40
-
-
 @pytest.mark.parametrize("smoothing", [0.0, 2.0])
 def test_a_checkpoint_goes_on_in_the_middle_of_a_turn(
     noisy: Data, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smoothing: float
@@ -241,16 +210,6 @@ def test_a_checkpoint_goes_on_in_the_middle_of_a_turn(
     for name in ("edge", "validation", "member"):
         resumed, whole = ([row[name] for row in member.history_] for member in (again, plain))
         np.testing.assert_array_equal(resumed, whole)
-
-
-def test_a_checkpoint_of_another_committee_is_refused(noisy: Data, tmp_path: Path) -> None:
-    settings: dict[str, Any] = STUMPS | {"checkpoint": tmp_path / "fit.ckpt"}
-    BoostSampleClassifier(**settings).fit(*noisy)
-    with pytest.raises(DataError, match="budget 576, now 768"):
-        BoostSampleClassifier(**settings).set_params(budget="4N").fit(*noisy)
-    X, y = noisy
-    with pytest.raises(DataError, match="other labels"):
-        BoostSampleClassifier(**settings).fit(X, y[::-1])
 
 
 def test_sets_that_are_scored_have_the_mean(noisy: Data) -> None:

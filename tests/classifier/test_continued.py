@@ -121,20 +121,6 @@ def test_scores_of_any_size(size: float) -> None:
     assert losses[0] == pytest.approx((-Y * scores).max() / np.log(10), rel=1e-2)
 
 
-def test_a_run_with_scores_is_restored_and_replayed() -> None:
-    X, Y = table(80, 6), noisy_labels(80)
-    scores = np.random.default_rng(0).normal(size=Y.shape)
-
-    def booster() -> Booster:
-        return Booster(bank_of(X), None, Y, "uniform-naive", n_rounds=9, rng=0, scores=scores)
-
-    straight, replayed = booster(), booster()
-    rounds = [straight.next_round() for _ in range(4)]
-    state = straight.small_state()
-    replayed.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
-    assert rows_of(straight, 3) == rows_of(replayed, 3)
-
-
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
@@ -145,38 +131,6 @@ def test_a_run_with_scores_is_restored_and_replayed() -> None:
 def test_wrong_scores(scores: NDArray[np.float64], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Booster(bank_of(table()), None, noisy_labels(), "full", scores=scores)
-
-
-def test_new_families_follow_those_of_the_model(
-    first: BoostSampleClassifier, digits: Digits
-) -> None:
-    families = [Haar((8, 8)), Identity((8, 8))]
-    more = fitted(digits, first, families=families, n_rounds=40)
-    assert more.model_.families == (Identity((8, 8)), Haar((8, 8)))
-    assert {row["family"] for row in more.history_} == {"identity", "haar"}
-    before, after = first.decision_function(digits[0]), more.model_.decision_function(digits[0], 12)
-    np.testing.assert_allclose(after, before, atol=1e-12)
-    assert exponential_loss(more, digits) == pytest.approx(more.history_[-1]["log10_loss"])
-
-
-def test_example_weights_count(first: BoostSampleClassifier, digits: Digits) -> None:
-    X, y = digits
-    weight = np.arange(600) % 3.0
-    more = BoostSampleClassifier(n_rounds=3, random_state=0)
-    more.fit(X, y, weight, init_model=first)
-    labels, scores = encode(y, 10), first.decision_function(X)
-    u = initial_weights(labels, "balanced") * weight[:, None]
-    total = np.log10((u * np.exp(-labels * more.decision_function(X))).sum() / u.sum())
-    assert more.history_[-1]["log10_loss"] == pytest.approx(total)
-    assert not np.array_equal(scores, more.decision_function(X))
-
-
-def test_a_classifier_continues_itself(digits: Digits) -> None:
-    model = fitted(digits, families="identity")
-    before = model.score(*digits)
-    model.fit(*digits, init_model=model)
-    assert len(model.model_) == 24
-    assert model.score(*digits) > before
 
 
 def test_categories_are_those_of_the_model() -> None:
@@ -228,3 +182,15 @@ def test_what_is_no_model(digits: Digits, first: BoostSampleClassifier) -> None:
         fitted(digits, "none.bsm")
     with pytest.raises(DataError, match="y must have as many labels as init_model, 10, got 3"):
         fitted((digits[0], digits[1] % 3), first.model_)
+
+
+def test_new_families_follow_those_of_the_model(
+    first: BoostSampleClassifier, digits: Digits
+) -> None:
+    families = [Haar((8, 8)), Identity((8, 8))]
+    more = fitted(digits, first, families=families, n_rounds=40)
+    assert more.model_.families == (Identity((8, 8)), Haar((8, 8)))
+    assert {row["family"] for row in more.history_} == {"identity", "haar"}
+    before, after = first.decision_function(digits[0]), more.model_.decision_function(digits[0], 12)
+    np.testing.assert_allclose(after, before, atol=1e-12)
+    assert exponential_loss(more, digits) == pytest.approx(more.history_[-1]["log10_loss"])

@@ -11,7 +11,6 @@ from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.defaults import choose_settings
-from boostsample.strategies import Laminating
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +76,6 @@ def test_more_classes_are_searched_on_more_rows(
     n: int, n_labels: int, strategy: str, budget: str
 ) -> None:
     assert choose_settings("auto", "stump", None, n, 10, n_labels) == (strategy, "stump", budget)
-
-
-def test_settings_that_are_given_are_kept(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    strategy = Laminating(scheme="distinct")
-    assert choose_settings(strategy, "stump", None, 1000, 5) == (strategy, "stump", None)
-    assert choose_settings("ucb", "auto", "3N", 50, 5) == ("ucb", "tree:n_leaves=8", "3N")
-    named = BoostSampleClassifier("ucb", "stump", n_rounds=2, random_state=0).fit(*digits)
-    assert {row["looks_search"] for row in named.history_} == {10 * 300}
 
 
 def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:

@@ -211,31 +211,6 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     np.testing.assert_array_equal(only_watched.decision_function(X), whole.decision_function(X))
 
 
-@pytest.mark.parametrize("early_stopping", [True, False])
-def test_the_last_round_is_scored(digits: Data, early_stopping: bool) -> None:
-    X, y = digits
-    model = classifier(n_rounds=33, early_stopping=early_stopping, random_state=0)
-    model.fit(X[:400], y[:400], eval_set=[(X[400:], y[400:])])
-    assert np.isfinite(model.history_[-1]["eval_set_0"])
-
-
-def test_a_constant_model_is_a_warning(digits: Data) -> None:
-    rare = (digits[1] == 3) & (np.arange(600) % 3 == 0)
-    noise = np.random.default_rng(0).normal(size=(600, 4))
-    model = classifier(n_rounds=20, early_stopping=True, random_state=0)
-    with pytest.warns(UserWarning, match="same for all 60 held-out rows.*set class_weight="):
-        model.fit(noise, rare)
-    assert not model.predict(noise[:60]).any()
-
-
-def test_the_progress_shows_the_metric(digits: Data, capsys: pytest.CaptureFixture[str]) -> None:
-    model = classifier(n_rounds=12, early_stopping=True, verbose=True, random_state=0)
-    model.fit(*digits, eval_set=[digits])
-    row = model.history_[-1]
-    shown = f"validation {row['validation']:.4g}, eval_set_0 {row['eval_set_0']:.4g}\n"
-    assert capsys.readouterr().err.endswith(shown)
-
-
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
 def test_the_model_is_that_of_a_shorter_fit(digits: Data, learner: str) -> None:
     X, y = digits
@@ -277,14 +252,6 @@ def test_several_labels_and_sparse_tables(digits: Data, bank: str) -> None:
     assert model.validation_error_.shape == (24,)
 
 
-def test_a_later_fit_without_it_has_no_curve(digits: Data) -> None:
-    X, y = digits
-    model = classifier(n_rounds=4, early_stopping=True, random_state=0).fit(X, y)
-    model.set_params(early_stopping=False).fit(X, y)
-    assert not hasattr(model, "validation_error_")
-    assert model.n_rounds_ == 4
-
-
 @pytest.mark.parametrize("fraction", [0.1, 0.37, 0.6])
 def test_held_out_rows_are_a_part_of_each_class(fraction: float) -> None:
     r = np.random.default_rng(0)
@@ -298,16 +265,6 @@ def test_held_out_rows_are_a_part_of_each_class(fraction: float) -> None:
     assert set(codes[train]) == set(range(6))
     _, other = held_out(encode(codes), fraction, np.random.default_rng(2), False)
     assert set(other) != set(held)
-
-
-def test_the_split_is_that_of_the_seed(digits: Data) -> None:
-    X, y = digits
-
-    def curve(seed: int) -> list[float]:
-        model = classifier(n_rounds=5, early_stopping=True, random_state=seed)
-        return list(model.fit(X, y).validation_error_)
-
-    assert curve(0) == curve(0) != curve(1)
 
 
 def none(*_: Any) -> Any:
@@ -407,12 +364,6 @@ def test_bad_validation(
         model.fit(X, y, **more)
 
 
-def test_errors_name_the_set(digits: Data) -> None:
-    X, y = digits
-    with pytest.raises(DataError, match=r"^y of eval_set must hold the classes of y only, got 10"):
-        classifier(n_rounds=2, random_state=0).fit(X, y, eval_set=[(X, y + 1)])
-
-
 def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None:
     X, y = digits
     first = classifier(n_rounds=20, random_state=0).fit(X[:400], y[:400])
@@ -428,3 +379,12 @@ def test_a_continued_model_is_scored_with_its_first_rounds(digits: Data) -> None
     assert model.n_rounds_ == 20 + naive_choice(losses)
     np.testing.assert_array_equal(model.term_importances_[:20], first.term_importances_)
     np.testing.assert_allclose(whole.term_importances_[: model.n_rounds_], model.term_importances_)
+
+
+def test_a_constant_model_is_a_warning(digits: Data) -> None:
+    rare = (digits[1] == 3) & (np.arange(600) % 3 == 0)
+    noise = np.random.default_rng(0).normal(size=(600, 4))
+    model = classifier(n_rounds=20, early_stopping=True, random_state=0)
+    with pytest.warns(UserWarning, match="same for all 60 held-out rows.*set class_weight="):
+        model.fit(noise, rare)
+    assert not model.predict(noise[:60]).any()

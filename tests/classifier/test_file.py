@@ -18,10 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample import BoostSampleClassifier, DataError, Family, SettingError, registry
 from boostsample.classifier import file
-from boostsample.families import Columns, Haar, HashedText, text_family
+from boostsample.families import Columns, HashedText, text_family
 from boostsample.files.archive import archive_entries, read_json_entry
 from boostsample.learner import Learner, Targets
-from boostsample.models.model_file import model_arrays
 from boostsample.strategies import UCB
 from tests.classifier.keep_models import FOLDER
 from tests.problems import table
@@ -105,18 +104,6 @@ def test_classes_keep_their_type(kind: str, tmp_path: Path) -> None:
     assert [type(one) for one in classes.tolist()] == [type(one) for one in model.classes_.tolist()]
 
 
-def test_names_of_columns_are_kept(tmp_path: Path) -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
-    frame = pandas.DataFrame(table(60, 3), columns=["a", "b", "\u00fc"])
-    model = fitted(frame, codes())
-    model.save(tmp_path / "a.bsm")
-    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
-    assert loaded.feature_names_in_.tolist() == ["a", "b", "\u00fc"]
-    assert loaded.n_features_in_ == 3
-    with pytest.raises(ValueError, match="feature names should match"):
-        loaded.predict(frame[["b", "a", "\u00fc"]])
-
-
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
 def test_kept_files_of_all_versions_are_read(path: Path) -> None:
     model = BoostSampleClassifier.load(path)
@@ -128,16 +115,6 @@ def test_kept_files_of_all_versions_are_read(path: Path) -> None:
 def test_a_file_of_each_version_is_kept() -> None:
     versions = {int(re.findall(r"format-(\d+)-", path.name)[0]) for path in KEPT}
     assert versions == set(range(1, file.FORMAT + 1))
-
-
-def test_a_few_kilobytes_for_a_thousand_terms() -> None:
-    """Of the arrays before compression, for ten labels: most of it is alpha."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(200, 300)).astype(np.float32)
-    settings = {"n_rounds": 50, "strategy": "uniform-naive", "learner": "stump"}
-    model = fitted(X, rng.integers(0, 10, 200), **settings).model_
-    entries = model_arrays(model)
-    assert sum(one.nbytes for one in entries.values()) == 50 * (8 + 4 + 2 + 2)
 
 
 # --------------------------------------------------------------------------- what is not kept
@@ -266,22 +243,6 @@ def test_a_file_is_not_replaced_by_accident(stumps: Example, tmp_path: Path) -> 
         model.save(tmp_path / "a.txt")
     with pytest.raises(DataError, match="cannot be written"):
         model.save(tmp_path / "none" / "a.bsm")
-
-
-def test_names_of_up_to_255_bytes(stumps: Example, tmp_path: Path) -> None:
-    """The temporary name is no longer than the file system allows."""
-    stumps[0].save(tmp_path / f"{'木' * 80}.bsm")
-    assert [one.name for one in tmp_path.iterdir()] == [f"{'木' * 80}.bsm"]
-
-
-def test_named_families_of_images(tmp_path: Path) -> None:
-    X = table(60, 64).reshape(-1, 8, 8)
-    model = fitted(X, codes(), families=[Haar((8, 8)), "identity"])
-    model.save(tmp_path / "a.bsm")
-    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
-    assert loaded.families == [Haar((8, 8)), "identity"]
-    again = loaded.fit(X, codes())
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])

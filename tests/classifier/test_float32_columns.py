@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 
 from boostsample import BoostSampleClassifier
 from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
@@ -77,16 +76,6 @@ def test_a_fit_names_columns_that_lose_values(container: str) -> None:
         clone(MODEL).fit(CONTAINERS[container](column), Y)  # warnings are errors
 
 
-def test_times_of_the_day_that_are_too_close() -> None:
-    seconds = np.datetime64("2024-03-01T10:00:00") + np.round(3600 * X[:, 0]).astype(int)
-    frame = pandas.DataFrame({"at": seconds})
-    with pytest.warns(RuntimeWarning, match=r"in 1 of them some become equal: 'at\.days'; "):
-        clone(MODEL).fit(frame, Y)
-    hours = np.datetime64("2024-03-01") + np.round(1e4 * X[:, 0]).astype("m8[h]")
-    frame = pandas.DataFrame({"at": np.where(np.arange(N) % 9, hours, np.datetime64("NaT"))})
-    clone(MODEL).fit(frame, Y)  # warnings are errors
-
-
 def test_warnings_count_columns_and_predictions_are_silent() -> None:
     table = np.column_stack([LOST["x + 1e9"]] * 7 + [X[:, 0]])
     with pytest.warns(RuntimeWarning, match=r"in 7 of them .*'column 0', .*'column 4', \.\.\.; "):
@@ -95,28 +84,6 @@ def test_warnings_count_columns_and_predictions_are_silent() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_merged_columns([])
-
-
-def test_columns_in_no_family_are_not_named() -> None:
-    table = np.column_stack([LOST["x + 1e9"], X[:, 0], LOST["one row differs"]])
-    clone(MODEL).set_params(families={"b": [1]}).fit(table, Y)
-    with pytest.warns(RuntimeWarning, match="in 1 of them some become equal: 'column 2'"):
-        clone(MODEL).set_params(families={"b": [1], "c": [2, 1]}).fit(table, Y)
-
-
-@pytest.mark.parametrize("bank", ["lazy", "memory:reference=50"])
-def test_every_form_of_a_bank(bank: str) -> None:
-    table = np.column_stack([X[:, 0], LOST["x + 1e9"]])
-    with pytest.warns(RuntimeWarning, match="in 1 of them some become equal: 'column 1'"):
-        clone(MODEL).set_params(bank=bank).fit(table, Y)
-
-
-def test_usual_data_are_not_named() -> None:
-    for load in (load_iris, load_wine, load_breast_cancer, load_digits):
-        assert columns_merged_by_float32(load().data) == []
-    y = np.arange(20) % 2
-    images = 1e9 + 1000 * y[:, None, None] + np.random.default_rng(0).random((20, 8, 8))
-    clone(MODEL).fit(images, y)  # no table: features are not its columns
 
 
 @st.composite

@@ -17,7 +17,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
-from boostsample.families import Columns, HashedText, Text, column_groups, text_family
+from boostsample.families import Columns, Text, column_groups, text_family
 
 MODEL = BoostSampleClassifier("uniform-q1", n_rounds=20, random_state=0)
 
@@ -51,37 +51,6 @@ def test_groups_of_columns_of_an_array(
     same = fitted(X, y, column_groups(families, X))
     np.testing.assert_array_equal(model.decision_function(X), same.decision_function(X))
     assert pickle.loads(pickle.dumps(model)).score(X, y) > 0.9
-
-
-@pytest.mark.parametrize(
-    ("families", "want"),
-    [
-        ({"sepal": "sepal_*", "petal": ["petal_length", 3]}, {"sepal", "petal"}),
-        ("prefix", {"sepal", "petal"}),
-        (None, {"columns"}),
-    ],
-)
-def test_groups_of_columns_of_a_data_frame(
-    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any, families: Any, want: set[str]
-) -> None:
-    y = iris[1]
-    model = fitted(frame, y, families)
-    assert model.feature_names_in_.tolist() == list(frame.columns)
-    assert {family.name for family in model.model_.families} == want
-    assert model.model_.families[0].feature_name(0) == "sepal_length"
-    assert model.score(frame, y) > 0.9
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[frame.columns[::-1]])
-
-
-def test_groups_by_type(iris: tuple[NDArray[Any], NDArray[Any]], frame: Any) -> None:
-    mixed = frame.assign(big=frame.petal_length > 2, whole=frame.sepal_width.round().astype(int))
-    model = fitted(mixed, iris[1], "dtype")
-    assert [(f.name, f.n_features) for f in model.model_.families] == [
-        ("float", 4),
-        ("bool", 1),
-        ("integer", 1),
-    ]
 
 
 def test_sparse_matrices_give_the_model_of_dense_ones(
@@ -143,24 +112,6 @@ def test_documents_are_what_scikit_learn_s_vectorizer_makes_of_them() -> None:
     np.testing.assert_array_equal(piped.decision_function(documents), scores)
 
 
-def test_documents_of_several_labels_with_weights() -> None:
-    documents, y = corpus()
-    Y = np.stack([y, 1 - y, np.arange(len(y)) % 2], axis=1)
-    weight = (np.arange(len(y)) % 4 > 0).astype(float)
-    model = BoostSampleClassifier(families=[HashedText(300)], n_rounds=20, random_state=0)
-    model.fit(documents, Y, sample_weight=weight)
-    assert model.predict(documents).shape == Y.shape
-    assert not hasattr(model, "n_features_in_")
-
-
-def test_a_series_of_documents(iris: tuple[NDArray[Any], NDArray[Any]], frame: Any) -> None:
-    texts = frame.assign(text=np.array(["small", "middle", "large"])[iris[1]]).text
-    model = fitted(texts, iris[1], [Text(["small", "middle"])])
-    assert model.score(texts, iris[1]) == 1
-    with pytest.raises(DataError, match=r"got shape \(150, 1\)"):
-        model.predict(texts.to_frame())
-
-
 def test_a_frame_has_columns_and_a_series_has_none(
     iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
 ) -> None:
@@ -168,13 +119,6 @@ def test_a_frame_has_columns_and_a_series_has_none(
         clone(MODEL).fit(frame[[]], iris[1])
     with pytest.raises(ValueError, match=r"must be \(n, d\).* got shape \(150,\)"):
         clone(MODEL).fit(frame.petal_width, iris[1])
-
-
-def test_fitting_anew_forgets_the_columns(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    model = clone(MODEL).fit(*iris)
-    assert model.n_features_in_ == 4
-    model.set_params(families=[Text(["few"])]).fit(["few", "more"] * 5, [0, 1] * 5)
-    assert not hasattr(model, "n_features_in_")
 
 
 @pytest.mark.parametrize(
@@ -258,8 +202,3 @@ def test_what_is_no_number_is_named_in_one_line(X: Any, y: Any, weight: Any, mes
         BoostSampleClassifier(n_rounds=1).fit(X, y, weight)
     assert "\n" not in str(raised.value)
     assert len(str(raised.value)) < 300
-
-
-def test_an_infinite_value_of_a_frame_is_named(frame: Any) -> None:
-    with pytest.raises(DataError, match=r"column 'sepal_length': .* got inf in row \d+"):
-        BoostSampleClassifier(n_rounds=1).fit(frame.replace(frame.iloc[0, 0], np.inf), [0, 1] * 75)

@@ -33,55 +33,6 @@ def scores(y: Any, weight: Any = None, **settings: Any) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        sparse.csr_matrix,
-        sparse.csc_array,
-        sparse.coo_array,
-        lambda Y: sparse.csr_array(Y.astype(bool)),
-        lambda Y: sparse.csr_array(Y.astype(float)),
-        np.ndarray.tolist,
-        lambda Y: Y.astype(bool),
-        pandas.DataFrame,
-        polars.DataFrame,
-    ],
-)
-def test_several_labels_a_row(form: Any) -> None:
-    model = clone(MODEL).fit(IRIS, form(SEVERAL))
-    np.testing.assert_array_equal(model.decision_function(IRIS), scores(SEVERAL))
-    assert model.predict(IRIS).shape == SEVERAL.shape
-    assert model.score(IRIS, SEVERAL) > 0.5
-
-
-@pytest.mark.parametrize(
-    ("form", "kind"),
-    [
-        (lambda names: pandas.Series(names), "O"),
-        (lambda names: pandas.Series(names, dtype="string"), "O"),
-        (lambda names: pandas.Categorical(names), "O"),
-        (lambda names: pandas.Series(names, dtype="category", index=range(9, 159)), "O"),
-        (lambda names: polars.Series(names), "U"),
-        (lambda names: names, "U"),
-        (lambda names: np.array(names, object), "O"),
-    ],
-)
-def test_one_label_a_row(form: Any, kind: str) -> None:
-    names = [f"iris {at}" for at in SPECIES]
-    model = clone(MODEL).fit(IRIS, form(names))
-    assert model.classes_.tolist() == ["iris 0", "iris 1", "iris 2"]
-    assert model.predict(IRIS).dtype.kind == kind
-    np.testing.assert_array_equal(model.decision_function(IRIS), scores(SPECIES))
-    assert model.score(IRIS, names) > 0.9
-
-
-@pytest.mark.parametrize("form", [np.array, pandas.Series, polars.Series, list])
-def test_truth_values(form: Any) -> None:
-    model = clone(MODEL).fit(IRIS, form([bool(one) for one in SPECIES > 1]))
-    assert model.classes_.tolist() == [False, True]
-    assert model.predict(IRIS).dtype == bool
-
-
-@pytest.mark.parametrize(
     ("y", "message"),
     [
         ([["a", "b"], ["a"]] * 75, "MultiLabelBinarizer"),
@@ -144,22 +95,6 @@ def test_balanced_weights_count_weights_of_examples() -> None:
     np.testing.assert_array_equal(scores(SPECIES, heavy, class_weight="balanced"), scores(SPECIES))
 
 
-def test_weights_of_all_classes_may_name_more() -> None:
-    """A part of a cross-validation may lack a class."""
-    weights = {"a": 1, "b": 1, "c": 2, "d": 5}
-    without = {name: weight for name, weight in weights.items() if name != "d"}
-    found = scores(NAMES, class_weight=weights)
-    np.testing.assert_array_equal(found, scores(NAMES, class_weight=without))
-    weighted = np.where(NAMES == "b", 0.0, 1.0)
-    found = scores(NAMES, weighted, class_weight={"b": 3})
-    np.testing.assert_array_equal(found, scores(NAMES, weighted))
-
-
-def test_a_class_of_weight_zero_is_dropped() -> None:
-    model = clone(MODEL).set_params(class_weight={"b": 0}).fit(IRIS, NAMES)
-    assert model.classes_.tolist() == ["a", "c"]
-
-
 @pytest.mark.parametrize(
     ("y", "class_weight", "error", "message"),
     [
@@ -198,13 +133,3 @@ def test_weights_are_routed() -> None:
     np.testing.assert_array_equal(piped.decision_function(IRIS), by_hand.decision_function(scaled))
     best = clone(MODEL).set_params(**searched.best_params_).fit(IRIS, SPECIES, weight)
     np.testing.assert_array_equal(searched.decision_function(IRIS), best.decision_function(IRIS))
-
-
-def test_a_model_to_continue_from_is_routed() -> None:
-    start = clone(MODEL).fit(IRIS, SPECIES)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = clone(MODEL).set_fit_request(init_model=True)
-        piped = make_pipeline(model).fit(IRIS, SPECIES, init_model=start)
-    by_hand = clone(MODEL).fit(IRIS, SPECIES, init_model=start)
-    assert len(by_hand.model_) > len(start.model_)
-    np.testing.assert_array_equal(piped.decision_function(IRIS), by_hand.decision_function(IRIS))

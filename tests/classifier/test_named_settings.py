@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.stats import uniform
 from sklearn.base import clone
 from sklearn.datasets import load_iris
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -97,28 +96,6 @@ def test_the_default_learner_takes_the_settings_of_its_tree(
         model.set_params(learner__n_leaves=1).fit(*iris)
 
 
-def test_the_default_learner_takes_limits(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    model = BoostSampleClassifier(n_rounds=2, random_state=0)
-    model.set_params(learner__min_leaf=20, learner__max_depth=2, learner__min_weight=0.05)
-    assert model.learner == "auto:min_leaf=20:max_depth=2:min_weight=0.05"
-    tree = Tree(8, 20, 0.05, 2)  # 150 rows
-    half: dict[str, Any] = {"strategy": "uniform-naive:n_features=4", "budget": "2N"}
-    by_hand = BoostSampleClassifier(learner=tree, n_rounds=2, random_state=0, **half)
-    assert edges(model.fit(*iris)) == edges(by_hand.fit(*iris))
-
-
-def test_a_random_search_over_the_default_object(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    space = {"learner__n_leaves": [2, 3, 4], "learning_rate": uniform(0.05, 0.9), "n_rounds": [3]}
-    search = RandomizedSearchCV(
-        BoostSampleClassifier(random_state=0), space, n_iter=4, cv=2, random_state=0
-    )
-    search.fit(*iris)
-    best, chosen = search.best_estimator_, search.best_params_
-    assert best.learner == f"auto:n_leaves={chosen['learner__n_leaves']}"
-    assert best.learning_rate == chosen["learning_rate"]
-    assert len({repr(params) for params in search.cv_results_["params"]}) == 4
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -141,12 +118,6 @@ def test_a_random_search_over_the_default_object(iris: tuple[NDArray[Any], NDArr
 def test_what_cannot_be_set(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         BoostSampleClassifier("ucb", "stump").set_params(**settings)
-
-
-def test_unknown_parameters_are_those_of_scikit_learn() -> None:
-    for name in ("bush", "bush__n_leaves"):
-        with pytest.raises(ValueError, match=r"Invalid parameter 'bush' .* Valid parameters are"):
-            BoostSampleClassifier().set_params(**{name: 1})
 
 
 @pytest.mark.parametrize("strategy", ["lam", "ucb:exploration", "ucb:exploration=", "", 3, None])

@@ -17,7 +17,6 @@ from sklearn.exceptions import NotFittedError
 from boostsample import BoostSampleClassifier, DataError, SettingError, onnx_inputs, to_onnx
 from boostsample.families import Columns, Haar
 from boostsample.models import onnx as onnx_scores
-from boostsample.models.contributions import products_of_round
 from boostsample.models.model import Model
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
@@ -94,21 +93,6 @@ def test_equal_scores_have_the_first_label() -> None:
     assert run(classifier_of(model, ["a", "b", "c"]), X)[0].tolist() == ["a", "a"]
     one = Model([Columns([0])], [Term(0, 1, 0.0, np.array([v], np.int8), 0.1) for v in (1, -1)], 1)
     assert run(classifier_of(one, ["no", "yes"]), X)[0].tolist() == ["no", "no"]
-
-
-def test_products_add_up_to_the_outputs() -> None:
-    rng = np.random.default_rng(7)
-    for _ in range(30):
-        terms = random_round(rng, 3, 2)
-        model = Model([Columns(range(3))], terms, 2)
-        sides = rng.random((len(terms), 20)) < 0.5
-        total = np.zeros((20, 2))
-        for conditions, votes in products_of_round(model, 0):
-            holds = np.ones(20)
-            for t, side in conditions:
-                holds *= np.where(sides[t], 1, -1) if side == 0 else sides[t] == (side > 0)
-            total += holds[:, None] * votes
-        np.testing.assert_array_equal(total, model.outputs(sides))
 
 
 @pytest.mark.parametrize("learner", ["stump", "product", "tree:n_leaves=5"])

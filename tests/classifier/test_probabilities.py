@@ -8,12 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
-from sklearn.calibration import CalibratedClassifierCV, calibration_curve
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import VotingClassifier
+from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
-from sklearn.model_selection import cross_val_predict
-from sklearn.naive_bayes import GaussianNB
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction.calibration import rule_temperature
@@ -172,13 +168,6 @@ def test_calibrated_probabilities_keep_the_order_of_the_scores(
         assert areas[0] == areas[1]
 
 
-def test_far_scores_keep_their_distance_in_logarithms() -> None:
-    """With two of three classes out of reach, p_2 = exp(-(f_1 - f_2)) up to the third."""
-    scores = np.array([[1000.0, 900.0, -1000.0]])
-    logs = log_probabilities(scores, np.zeros(3), 1.0, False)
-    np.testing.assert_allclose(logs, [[-np.exp(-100.0), -100.0, -3900.0]])
-
-
 @pytest.fixture(scope="module")
 def iris() -> tuple[Floats, NDArray[Any], BoostSampleClassifier]:
     X, y = load_iris(return_X_y=True)
@@ -214,22 +203,8 @@ def test_several_labels_have_an_array_that_metrics_take() -> None:
     assert np.abs(chances.mean(axis=0) - Y.mean(axis=0)).max() < 0.1
 
 
-def test_soft_voting_and_calibration_of_scikit_learn(iris: Any) -> None:
-    X, names, model = iris
-    other = GaussianNB()
-    both = VotingClassifier([("boost", model), ("bayes", other)], voting="soft").fit(X, names)
-    assert both.score(X, names) > 0.9
-    calibrated = CalibratedClassifierCV(model, cv=3).fit(X, names)
-    assert calibrated.predict_proba(X).shape == (len(X), 3)
-
-
-def test_two_classes_are_calibrated_by_the_formula() -> None:
-    """Few rounds of boosting on data with noise: near the diagonal, as the theory promises."""
-    X, y = load_breast_cancer(return_X_y=True)
-    noisy = np.where(np.random.default_rng(0).random(len(y)) < 0.2, 1 - y, y)
-    model = BoostSampleClassifier(
-        "laminating:scheme=distinct", "stump", n_rounds=10, calibration=None, random_state=0
-    )
-    chances = cross_val_predict(model, X, noisy, cv=3, method="predict_proba")[:, 1]
-    truth, predicted = calibration_curve(noisy, chances, n_bins=4, strategy="quantile")
-    assert np.abs(truth - predicted).max() < 0.15
+def test_far_scores_keep_their_distance_in_logarithms() -> None:
+    """With two of three classes out of reach, p_2 = exp(-(f_1 - f_2)) up to the third."""
+    scores = np.array([[1000.0, 900.0, -1000.0]])
+    logs = log_probabilities(scores, np.zeros(3), 1.0, False)
+    np.testing.assert_allclose(logs, [[-np.exp(-100.0), -100.0, -3900.0]])

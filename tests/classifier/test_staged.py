@@ -69,18 +69,6 @@ def test_the_last_stage_has_the_bits_of_the_model(digits: Data) -> None:
     np.testing.assert_array_equal(scores[255], model.model_.decision_function(X[:30], 256))
 
 
-def test_stages_do_not_share_memory(digits: Data) -> None:
-    X, y = digits
-    model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, y)
-    stages = model.staged_decision_function(X[:30])
-    first = next(stages)
-    before = first.copy()
-    first[:] = 0.0
-    second = next(stages)
-    np.testing.assert_allclose(second, model.model_.decision_function(X[:30], 2))
-    assert np.any(before != 0.0)
-
-
 def test_X_is_checked_at_once(digits: Data) -> None:
     X, y = digits
     model = BoostSampleClassifier(n_rounds=2, random_state=0).fit(X, y)

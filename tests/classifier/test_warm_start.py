@@ -71,16 +71,6 @@ def test_it_goes_on_after_pickling_and_without_a_seed(digits: Data) -> None:
     assert rows(again) == rows(whole)
 
 
-def test_what_is_kept_is_small(digits: Data) -> None:
-    """A kilobyte a round, not the features and weights of the examples."""
-    X, y = digits
-    model = classifier(n_rounds=20, random_state=0)
-    few = len(pickle.dumps(model.fit(X[:200], y[:200])._run))
-    many = len(pickle.dumps(model.fit(X, y)._run))
-    assert many < few + 2000
-    assert many < 40_000
-
-
 def test_the_first_fit_may_be_a_cold_one(digits: Data) -> None:
     X, y = digits
     model = classifier(n_rounds=4, random_state=0).fit(X, y)
@@ -161,15 +151,6 @@ def test_a_fit_that_ends_early_leaves_the_fitted_classifier(
         model.fit(X[:, :60], names[y])
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is value for name, value in before.items())
-
-
-def test_a_tree_is_not_continued_on_other_values(digits: Data) -> None:
-    X, y = digits
-    model = BoostSampleClassifier(
-        learner="tree:n_leaves=4", n_rounds=5, warm_start=True, random_state=0
-    ).fit(X, y)
-    with pytest.raises(DataError, match="its features differ"):
-        model.fit(X[::-1], y)
 
 
 def test_a_strategy_with_a_plan_is_not_continued(digits: Data) -> None:

@@ -17,7 +17,7 @@ from boostsample.dask.inputs.summary import (
     summarise,
 )
 from boostsample.errors import DataError
-from boostsample.families import Columns, Identity
+from boostsample.families import Columns
 
 
 def summaries(
@@ -59,12 +59,6 @@ def test_few_different_values_have_exact_edges_whatever_the_sample(
     assert facts.cuts[1].tolist() == [101, 7, 2]
 
 
-def test_values_that_are_few_in_each_part_but_many_in_all_have_quantiles() -> None:
-    X = np.arange(400.0)[:, None]
-    facts = merged(summaries(X, [0, 200, 400], 50), None, 50)
-    assert facts.cuts[1].tolist() == [51]
-
-
 def test_each_part_gives_its_share_of_the_sample() -> None:
     """The first column is the part, the second the row."""
     ends = [0, 1000, 1500, 4000]
@@ -77,13 +71,6 @@ def test_each_part_gives_its_share_of_the_sample() -> None:
         assert np.unique(rows).size == rows.size
     few = merged(parts, None, 300)
     assert few.n_reference == pytest.approx(300, abs=3)
-
-
-def test_no_sample_is_too_small_for_its_share() -> None:
-    """A part with most of the rows limits the sample, and never gives more than it has."""
-    X = np.arange(10_000.0)[:, None]
-    parts = summaries(X, [0, 100, 200, 10_000], 900)
-    assert merged(parts, None, 900).n_reference == 600 + 2 * 7
 
 
 def test_the_sample_depends_on_part_and_size_alone(rng: np.random.Generator) -> None:
@@ -109,14 +96,6 @@ def test_quantiles_are_off_by_no_more_than_stated() -> None:
     assert np.sqrt((off**2).mean(axis=0) / deviation**2).max() < 1.6
     assert np.abs(off).max() < np.sqrt(np.log(200) / (2 * reference)) + 1 / n
     assert np.sqrt((off**2).mean()) > 0.5 * deviation.mean()  # it is a sample
-
-
-def test_images_have_the_edges_of_their_families(rng: np.random.Generator) -> None:
-    X = rng.integers(0, 256, (60, 4, 4)).astype(np.uint8)
-    facts = merged(summaries(X, [0, 30, 60]), [Identity((4, 4))], REFERENCE)
-    whole = FeatureBank.build([Identity((4, 4))], X)
-    np.testing.assert_array_equal(facts.cuts[0], whole.cuts)
-    assert facts.seen.width == 4
 
 
 def test_groups_of_columns_are_families(rng: np.random.Generator) -> None:

@@ -76,20 +76,6 @@ def test_predictions_are_lazy_and_those_of_the_local_classifier(
     assert fitted.score(*digits) > 0.5
 
 
-def test_the_history_has_bytes_and_messages(fitted: DaskBoostSampleClassifier) -> None:
-    assert len(fitted.history_) == 20
-    assert all(row["bytes"] > 0 and row["messages"] > 0 for row in fitted.history_)
-    assert fitted.feature_importances_.sum() == pytest.approx(1.0)
-
-
-def test_the_local_classifier_can_be_saved(
-    fitted: DaskBoostSampleClassifier, digits: Any, tmp_path: Path
-) -> None:
-    fitted.to_local().save(tmp_path / "model.bsm")
-    loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
-    np.testing.assert_array_equal(loaded.predict(digits[0]), fitted.predict(digits[0]))
-
-
 def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> None:
     y = arrays[1] < "f"
     model = DaskBoostSampleClassifier(
@@ -111,20 +97,6 @@ def rule_of(model: Any) -> float:
     edges = np.tanh(model.model_.alpha[model.model_.first] / model.learning_rate).tolist()
     given = largest_score(model.model_), edges
     return rule_temperature(*given, model.offset_, model._multi_label)
-
-
-def test_several_labels_a_row(client: Any, digits: Any) -> None:
-    y = np.stack([digits[1] < "c", digits[1] > "f", digits[1] == "e"], axis=1).astype(int)
-    X = da.from_array(digits[0], chunks=200)
-    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 5, "random_state": 0}
-    settings |= {"learning_rate": 1.0}
-    model = DaskBoostSampleClassifier("full", client=client, **settings)
-    model.fit(X, da.from_array(y, chunks=200))
-    here = BoostSampleClassifier("full", **settings).fit(digits[0], y)
-    np.testing.assert_array_equal(model.predict(X).compute(), here.predict(digits[0]))
-    np.testing.assert_allclose(
-        model.predict_proba(X).compute(), here.predict_proba(digits[0]), rtol=1e-9
-    )
 
 
 def test_frames_keep_names_and_predict_frames(client: Any, digits: Any) -> None:
@@ -165,15 +137,6 @@ def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Pat
             one.predict(frame[[2, 1, 0]])
     with pytest.raises(DataError, match="by name and in the same order, got them in another"):
         model.predict(parts[[2, 1, 0]]).compute()
-
-
-def test_delayed_parts_have_delayed_answers(fitted: DaskBoostSampleClassifier, digits: Any) -> None:
-    parts = [dask.delayed(digits[0][:10]), dask.delayed(digits[0][:0])]
-    answers = dask.compute(*fitted.predict(parts))
-    np.testing.assert_array_equal(answers[0], fitted.predict(digits[0][:10]))
-    assert answers[1].shape == (0,)
-    bag = dask.bag.from_sequence(digits[0][:10].tolist(), npartitions=2)
-    np.testing.assert_array_equal(np.concatenate(dask.compute(*fitted.predict(bag))), answers[0])
 
 
 def test_results_depend_on_shards_and_not_on_workers_or_storage(

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.banks.disk import DiskBank
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.fit_inputs import with_class_weight
 from boostsample.dask.inputs.part_rows import PartRows, checksum
 from boostsample.dask.inputs.shards_of_parts import cut_shards
 from boostsample.dask.inputs.table import ClusterTable, TableSettings, read_table
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError
 from boostsample.labels import encode
 from tests.dask.in_process import loaded_by_workers
 
@@ -41,15 +40,6 @@ def table_of(client: Any, made: Any, weighted: bool = True, **settings: Any) -> 
     X, y, weight = delayed(*made)
     given = TableSettings(**settings)
     return read_table(client, X, y, weight if weighted else None, given)
-
-
-def test_memory_and_disk_hold_the_same(made: Any, client: Any) -> None:
-    ways = [table_of(client, made, bank=bank).sources for bank in ("memory", "disk")]
-    for one, other in zip(*ways, strict=True):
-        memory, disk = one.load(), other.load()
-        assert isinstance(disk.bank, DiskBank)
-        assert memory.bank.digest() == disk.bank.digest()
-        np.testing.assert_array_equal(memory.Y, disk.Y)
 
 
 def test_a_source_survives_pickling_and_loads_the_same_again(made: Any, client: Any) -> None:
@@ -90,20 +80,6 @@ def test_weights_are_those_of_one_machine(
     np.testing.assert_allclose(np.concatenate(loaded), local, rtol=1e-14)
     if class_weight is None:
         np.testing.assert_array_equal(np.concatenate(loaded), local)
-
-
-@pytest.mark.parametrize(
-    ("class_weight", "message"),
-    [
-        ("even", "None, 'balanced' or a mapping"),
-        ({0: 0.0}, "finite and above 0.*sample_weight"),
-    ],
-)
-def test_wrong_weights_of_classes_are_named(
-    class_weight: Any, message: str, made: Any, client: Any
-) -> None:
-    with pytest.raises(SettingError, match=message):
-        table_of(client, made, class_weight=class_weight)
 
 
 def test_several_labels_a_row(made: Any, client: Any, rng: np.random.Generator) -> None:
@@ -228,18 +204,6 @@ def test_a_part_that_cannot_be_read_is_named_with_its_file(
     assert "\n" not in str(caught.value)
     if store is not in_arrays:  # functions of the user
         assert f"'{path}'" in str(caught.value)
-
-
-def test_errors_of_the_graph_are_named_with_their_part(client: Any) -> None:
-    def rows(number: int, bad: int) -> Any:
-        if number == bad:
-            raise ZeroDivisionError("a fault")
-        return np.full((4, 1), number)
-
-    y = [dask.delayed(np.arange(4) % 2)] * 3
-    X = [dask.delayed(rows)(number, 1) for number in range(3)]
-    with pytest.raises(DataError, match=r"^part 1 of the table: ZeroDivisionError: a fault$"):
-        read_table(client, X, y, None, TableSettings())
 
 
 @pytest.mark.parametrize("change", ["X", "y", "weight", "names", "dtype", "order", "nothing"])

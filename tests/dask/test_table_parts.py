@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.dask.inputs.parts import graph_parts, list_folder
+from boostsample.dask.inputs.parts import list_folder
 from boostsample.dask.inputs.summary import TableFacts, merged, summarise
 from boostsample.dask.inputs.table import TableSettings, read_table
 from boostsample.errors import DataError, SettingError
@@ -48,12 +48,6 @@ def as_arrays(made: Made, client: Any, folder: Path) -> Given:
     )
 
 
-def as_kept_arrays(made: Made, client: Any, folder: Path) -> Given:
-    """On the cluster already, with a step that is not."""
-    X, y, weight = (da.from_array(one, chunks=40) for one in made)
-    return (client.persist(X - 1) + 1, client.persist(y), weight)
-
-
 def as_frames(made: Made, client: Any, folder: Path) -> Given:
     dd: Any = pytest.importorskip("dask.dataframe")
     frame = dd.from_pandas(frame_of(made), npartitions=3)
@@ -72,48 +66,20 @@ def as_delayed(made: Made, client: Any, folder: Path) -> Given:
     return X, y, weight
 
 
-def as_frames_of_files(made: Made, client: Any, folder: Path, read: str = "read_parquet") -> Given:
+def as_frames_of_files(made: Made, client: Any, folder: Path) -> Given:
     """Small files, which Dask merges if few of their columns are read."""
     dd: Any = pytest.importorskip("dask.dataframe")
-    frame = frame_of(made)
     paths = [str(folder / f"{number}.file") for number in range(6)]
     for number, path in enumerate(paths):
-        part = frame[20 * number : 20 * number + 20]
-        part.to_csv(path, index=False) if read == "read_csv" else part.to_parquet(path)
-    files = getattr(dd, read)(paths)
+        frame_of(made)[20 * number : 20 * number + 20].to_parquet(path)
+    files = dd.read_parquet(paths)
     return files[list("pqrs")], files["y"], files["w"]
-
-
-def as_frames_of_csv(made: Made, client: Any, folder: Path) -> Given:
-    return as_frames_of_files(made, client, folder, "read_csv")
-
-
-def as_repartitioned(made: Made, client: Any, folder: Path) -> Given:
-    X, y, weight = as_frames_of_files(made, client, folder)
-    return tuple(one.repartition(npartitions=4) for one in (X, y.to_frame(), weight))
-
-
-def as_frame_and_arrays(made: Made, client: Any, folder: Path) -> Given:
-    X, _, weight = as_frames_of_files(made, client, folder)
-    return X, da.from_array(made[1], chunks=20), weight
 
 
 def as_array_and_series(made: Made, client: Any, folder: Path) -> Given:
     """Chunks of unknown sizes."""
     X, y, weight = as_frames(made, client, folder)
     return X.to_dask_array(), y, weight
-
-
-def as_arrays_of_frames(made: Made, client: Any, folder: Path) -> Given:
-    """Dask has merged partitions, others for each array."""
-    X, _, weight = as_frames_of_files(made, client, folder)
-    known = (one.to_dask_array().compute_chunk_sizes() for one in (X, weight))
-    return next(known), da.from_array(made[1], chunks=20), next(known)
-
-
-def as_unknown_divisions(made: Made, client: Any, folder: Path) -> Given:
-    X, y, weight = as_frames(made, client, folder)
-    return X.clear_divisions(), y, weight.clear_divisions()
 
 
 def as_bags(made: Made, client: Any, folder: Path) -> Given:
@@ -140,16 +106,10 @@ def as_parquet(made: Made, client: Any, folder: Path) -> Given:
 
 KINDS = (
     as_arrays,
-    as_kept_arrays,
     as_frames,
     as_columns,
     as_frames_of_files,
-    as_frames_of_csv,
-    as_repartitioned,
-    as_frame_and_arrays,
     as_array_and_series,
-    as_arrays_of_frames,
-    as_unknown_divisions,
     as_bags,
     as_delayed,
     as_arrays_in_files,
@@ -188,13 +148,6 @@ def test_every_kind_of_table_gives_the_same_shards(
     np.testing.assert_array_equal(weights, weight[weighted] / 2)  # the largest between 1 and 2
 
 
-def test_names_of_columns_are_found(made: Made, client: Any, tmp_path: Path) -> None:
-    X, y, _ = as_columns(made, client, tmp_path)
-    facts, _ = read_table(client, X[[*"pqrs", "y"]], y, None, TableSettings())
-    assert facts.seen.names == ["'p'", "'q'", "'r'", "'s'"]
-    assert facts.families[0].feature_name(1) == "q"
-
-
 def test_a_column_of_a_npy_file_may_hold_the_labels(client: Any, tmp_path: Path) -> None:
     table = np.array([[1.5, 0, 7], [2.5, 1, 8], [3.5, 1, 9]])
     np.save(tmp_path / "table.npy", table)
@@ -215,16 +168,6 @@ def test_large_npy_files_are_several_parts(tmp_path: Path) -> None:
     assert [part.read().y.shape[0] for part in parts] == [2**14, 1]
 
 
-def test_a_part_has_no_more_of_the_graph_than_it_needs(made: Made) -> None:
-    X, y, _ = made
-    found = graph_parts(da.from_array(X, chunks=(40, 2)), da.from_array(y, chunks=40), None)
-    assert [part.read().X.shape for part in found.parts] == [(40, 4)] * 3
-    sizes = [sum(getattr(one, "nbytes", 0) for one in part.graph.values()) for part in found.parts]
-    whole = graph_parts(da.from_array(X, chunks=(120, 4)), da.from_array(y, chunks=120), None)
-    assert len(found.parts[0].graph) <= len(whole.parts[0].graph) + 4
-    assert max(sizes) <= X[:40].nbytes + y[:40].nbytes
-
-
 def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None:
     X, y, _ = as_arrays(made, client, tmp_path)
     settings = TableSettings()
@@ -234,9 +177,7 @@ def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None
         read_table(client, X, "label", None, settings)
     with pytest.raises(DataError, match=r"same chunks, got 3 of X and 2 of y; .*d\['y'\]"):
         read_table(client, X, da.from_array(made[1][:60], chunks=30), None, settings)
-    frame, labels, weight = as_frames(made, client, tmp_path)
-    with pytest.raises(DataError, match=r"chunks, got 3 of X and 2 of sample_weight; .*repartit"):
-        read_table(client, frame, labels, weight.repartition(npartitions=2), settings)
+    frame, labels, _ = as_frames(made, client, tmp_path)
     with pytest.raises(
         DataError, match=r"same divisions, got \(0, 40.* of X and \(0, 41.*clear_di"
     ):
@@ -249,8 +190,6 @@ def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None
         read_table(client, tmp_path / "no", 0, None, settings)
     with pytest.raises(DataError, match=r"must hold files .npy or .parquet of one kind, got none"):
         read_table(client, tmp_path, 0, None, settings)
-    with pytest.raises(SettingError, match="y must be a column or the path of a folder"):
-        read_table(client, tmp_path, y, None, settings)
     np.save(tmp_path / "X.npy", made[0])
     with pytest.raises(SettingError, match=r"y must be a column from 0 to 3 .*, got 4"):
         read_table(client, tmp_path, 4, None, settings)
@@ -282,70 +221,10 @@ def test_data_at_fault_are_named_with_their_part(made: Made, client: Any) -> Non
         read_table(client, dd.from_pandas(frame, npartitions=2), "k", None, TableSettings())
 
 
-def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
-    X = [dask.delayed(np.zeros((5, 3))), dask.delayed(np.zeros((5, 4)))]
-    y = [dask.delayed(np.arange(5) % 2)] * 2
-    with pytest.raises(DataError, match=r"same columns, got \(3,\) in part 0 and \(4,\) in part 1"):
-        read_table(client, X, y, None, TableSettings())
-    y[1] = dask.delayed(np.array(list("ababa")))
-    with pytest.raises(DataError, match="one kind in all parts, got numbers and text"):
-        read_table(client, [X[0]] * 2, y, None, TableSettings())
-
-
 def facts_of(*parts: tuple[Any, Any]) -> TableFacts:
     """The facts of a table of parts, found out in this process."""
     found = [summarise(X, y, None, at, 1000, "balanced") for at, (X, y) in enumerate(parts)]
     return merged(found, None, 1000)
-
-
-NAMES: dict[str, Any] = {
-    "text": list("abcd"),
-    "range": pd.RangeIndex(4),
-    "missing": [1.0, np.nan, 2.0, 3.0],
-    "levels": pd.MultiIndex.from_product([["a", "b"], [0, 1]]),
-}
-
-
-@pytest.mark.parametrize("kind", NAMES)
-def test_columns_of_all_parts_have_the_same_names(kind: str, made: Made) -> None:
-    frame, y = pd.DataFrame(made[0], columns=NAMES[kind]), made[1]
-    seen = facts_of((frame, y), (frame.copy(), y)).seen
-    assert seen.names == [*map(repr, frame.columns.tolist())]
-    others = [frame.iloc[:, ::-1], frame.iloc[:, [1, 0, 2, 3]], made[0]]
-    others += [frame.set_axis(names, axis=1) for name, names in NAMES.items() if name != kind]
-    for other in others:
-        with pytest.raises(DataError, match="all parts must have the same names of columns"):
-            facts_of((frame, y), (other, y))
-    with pytest.raises(DataError, match="columns of a data frame must have different names"):
-        facts_of((frame.iloc[:, [0, 0, 1]], y))
-    with pytest.raises(DataError, match="must be all text or all of other types"):
-        facts_of((frame.set_axis(["a", 1, 2, 3], axis=1), y))
-
-
-def test_columns_that_are_no_numbers_are_named_in_every_container(made: Made) -> None:
-    pa: Any = pytest.importorskip("pyarrow", reason="the extra 'report' is not installed")
-    polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
-    frame = pd.DataFrame(made[0], columns=list("pqrs"))
-    for table in (pa.Table.from_pandas(frame), polars.from_pandas(frame)):
-        assert facts_of((table, made[1])).seen.names == [*map(repr, "pqrs")]
-    lists = pa.array([[1]] * N)
-    for table in (
-        pa.Table.from_pandas(frame).append_column("bad", lists),
-        polars.from_pandas(frame).with_columns(bad=polars.from_arrow(lists)),
-        frame.assign(bad=pd.arrays.SparseArray(np.ones(N), fill_value=2.0)),
-    ):
-        with pytest.raises(DataError, match=r"must hold numbers or truth values, got 'bad' \("):
-            facts_of((table, made[1]))
-
-
-def test_columns_that_lose_values_as_float32_are_named(made: Made) -> None:
-    X, y, _ = made
-    table = np.column_stack([X, 1e9 + X[:, 0], 1e9 + (np.arange(N) == 7)])
-    assert facts_of((table[:60], y[:60]), (table[60:], y[60:])).merged_columns == [
-        "column 4",
-        "column 5",
-    ]
-    assert not facts_of((X, y)).merged_columns
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
@@ -354,3 +233,17 @@ def test_a_target_that_numbers_the_rows_is_refused() -> None:
     with pytest.raises(DataError, match="got 240 classes in 240 rows, 240 of them the only row of"):
         facts_of((X, np.arange(N)), (X, np.arange(N, 2 * N)))
     assert facts_of((X, np.arange(N)), (X, np.arange(N))).classes.size == N
+
+
+def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
+    X = [dask.delayed(np.zeros((5, 3))), dask.delayed(np.zeros((5, 4)))]
+    y = [dask.delayed(np.arange(5) % 2)] * 2
+    with pytest.raises(DataError, match=r"same columns, got \(3,\) in part 0 and \(4,\) in part 1"):
+        read_table(client, X, y, None, TableSettings())
+    y[1] = dask.delayed(np.array(list("ababa")))
+    with pytest.raises(DataError, match="one kind in all parts, got numbers and text"):
+        read_table(client, [X[0]] * 2, y, None, TableSettings())
+    frame = pd.DataFrame(np.zeros((5, 2)), columns=["p", "q"])
+    for other in (frame[["q", "p"]], frame.to_numpy()):
+        with pytest.raises(DataError, match="all parts must have the same names of columns"):
+            facts_of((frame, np.arange(5) % 2), (other, np.arange(5) % 2))
