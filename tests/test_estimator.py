@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
@@ -16,7 +15,7 @@ from boostsample.families import Columns, Haar, Identity, families_for
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.strategies import UCB, UniformNaive
+from boostsample.strategies import UCB
 
 
 @pytest.fixture(scope="module")
@@ -90,31 +89,6 @@ def test_settings_are_written_as_on_the_command_line(
     assert [[row[n] for n in names] for row in lazy] == [[row[n] for n in names] for row in memory]
 
 
-def test_rows_of_weight_zero_are_as_if_they_were_not_there(
-    digits: tuple[NDArray[Any], NDArray[Any]],
-) -> None:
-    X, y = digits
-    weight = np.random.default_rng(0).random(len(X)) * (np.arange(len(X)) % 3 > 0)
-    weighted = weight > 0
-    model = BoostSampleClassifier(n_rounds=20, random_state=0)
-    whole = clone(model).fit(X, y, sample_weight=weight).decision_function(X)
-    part = (
-        clone(model)
-        .fit(X[weighted], y[weighted], sample_weight=weight[weighted])
-        .decision_function(X)
-    )
-    np.testing.assert_array_equal(whole, part)
-
-
-def test_an_instance_is_not_touched(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    X, y = digits
-    strategy = UniformNaive(n_features=5)
-    model = BoostSampleClassifier(strategy, n_rounds=5, random_state=0).fit(X, y)
-    assert vars(strategy) == {"n_features": 5, "scheme": "iid"}
-    assert model.get_params()["strategy__n_features"] == 5
-    assert all(row["n_features"] == 5 for row in model.history_)
-
-
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -154,18 +128,6 @@ def test_bad_data(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
         model.fit(X, y, sample_weight=-np.ones(len(X)))
     with pytest.raises(DataError, match="multi-label indicator of 0 and 1"):
         model.fit(X, np.stack([y, y], axis=1))
-
-
-def test_the_strategy_is_kept_with_what_it_has_learned(
-    digits: tuple[NDArray[Any], NDArray[Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    X, y = digits[0][:60], digits[1][:60]
-    strategy = make_strategy("ucb")
-    model = BoostSampleClassifier(strategy, "stump", n_rounds=4, random_state=0).fit(X, y)
-    assert model.strategy_ is not strategy
-    assert not hasattr(strategy, "counts_")
-    assert model.strategy_.counts_.sum() == 4
-    assert capsys.readouterr().err == ""
 
 
 def test_progress_is_shown_on_request(

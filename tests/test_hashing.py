@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -18,10 +17,8 @@ from boostsample import hashing
 from boostsample.errors import SettingError
 from boostsample.hashing import (
     code_of,
-    hashed_seed,
     sha256_of_arrays,
     sha256_of_bytes,
-    sha256_of_json,
 )
 from boostsample.strategies import UniformNaive
 
@@ -30,18 +27,6 @@ def test_of_bytes() -> None:
     assert sha256_of_bytes(b"abc") == hashlib.sha256(b"abc").hexdigest()
     parts = [(b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b""), (b"c", b"ab")]
     assert len({sha256_of_bytes(*part) for part in parts}) == len(parts)
-
-
-def test_of_json() -> None:
-    value = {"b": [1, 2.5, None], "a": "\u00e9"}
-    text = json.dumps(value, sort_keys=True)
-    assert sha256_of_json(value) == hashlib.sha256(text.encode("ascii")).hexdigest()
-    assert sha256_of_json(dict(reversed(value.items()))) == sha256_of_json(value)
-
-
-def test_a_seed_has_the_first_128_bits_of_the_checksum() -> None:
-    digest = hashlib.sha256(b"abc").digest()
-    assert hashed_seed(b"abc").entropy == int.from_bytes(digest[:16], "little")
 
 
 def naive(*arrays: NDArray[np.generic]) -> str:

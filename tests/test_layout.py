@@ -66,15 +66,6 @@ def test_the_packages_listed_are_the_folders_there_are() -> None:
     assert set(settings()["setuptools"]["packages"]) == packages()
 
 
-def test_each_folder_is_mapped_below_boostsample() -> None:
-    expected = {"boostsample": "boostsample", **{f"boostsample.{name}": name for name in LINKED}}
-    assert settings()["setuptools"]["package-dir"] == expected
-
-
-def test_coverage_names_all_the_real_folders() -> None:
-    assert set(settings()["coverage"]["run"]["source"]) == {"boostsample", *LINKED}
-
-
 @in_a_checkout
 @pytest.mark.parametrize("name", LINKED)
 def test_the_links_are_relative_and_lead_to_the_real_folders(name: str) -> None:
@@ -83,19 +74,6 @@ def test_the_links_are_relative_and_lead_to_the_real_folders(name: str) -> None:
     assert Path(os.readlink(link)).as_posix() == f"../{name}"
     assert (ROOT / name).is_dir()
     assert not (ROOT / name).is_symlink()
-
-
-@in_a_checkout
-def test_the_links_are_committed_as_links() -> None:
-    if shutil.which("git") is None:
-        pytest.skip("git is not installed")
-    command = ["git", "ls-files", "--stage", "boostsample"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    modes = {line.split("\t")[1]: line.split()[0] for line in listed.splitlines()}
-    if not modes:
-        pytest.skip("nothing of the package has been added to git yet")
-    links = {path for path, mode in modes.items() if mode == "120000"}
-    assert links == set(LINKS)
 
 
 def test_the_links_are_pruned_from_the_sdist() -> None:
@@ -205,55 +183,3 @@ def test_the_wheel_can_be_imported(archives: tuple[Path, Path], tmp_path: Path) 
     package = tmp_path / "boostsample"
     files = [package / name / "__init__.py" for name in LINKED]
     assert files_imported(tmp_path, tmp_path) == files
-
-
-@pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="nothing is compiled"
-)
-def test_an_upgrade_by_wheel_compiles_what_changed(
-    archives: tuple[Path, Path], tmp_path: Path
-) -> None:
-    """Two wheels, installed over each other, whose kernels differ by one digit of a constant."""
-    unpacked, source = archives[0].with_name(archives[0].name[:-7]), tmp_path / "source"
-    shutil.copytree(unpacked, source, ignore=shutil.ignore_patterns("build", "docs", "tests"))
-    kernel, version_file = "boostsample/kernels/searches/single.py", "boostsample/__init__.py"
-    _replace(source / kernel, "_LOG_TWO_PI = 1.8", "_LOG_TWO_PI = 2.8")
-    _replace(source / version_file, '__version__ = "', '__version__ = "99.')
-    _build("wheel", source, tmp_path)
-    site = tmp_path / "site"
-
-    def fitted(wheel: Path) -> list[float]:
-        """The log likelihood before and after, in a process that may load cached kernels."""
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(site)
-        os.utime(site / kernel, (1e9, 1e9))  # only the content differs
-        code = """
-import numpy as np
-from boostsample.kernels.searches.single import fit_single_rows
-models, fits = np.empty((1, 3, 1)), np.empty((1, 2))
-fit_single_rows(np.array([[0.0, 1.0, 3.0]]), 1e-9, 1e-9, 9, np.empty(3), models, fits)
-print(fits[0, 0], sum(fit_single_rows.stats.cache_misses.values()))
-"""
-        environment = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=tmp_path,
-            env={**os.environ, **environment, "NUMBA_CACHE_DIR": ""},
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
-        return [float(number) for number in done.stdout.split()]
-
-    (likelihood, n_compiled), (same, none_compiled) = fitted(archives[1]), fitted(archives[1])
-    assert (same, n_compiled, none_compiled) == (likelihood, 1, 0)
-    (upgraded,) = tmp_path.glob("*.whl")
-    other, n_compiled = fitted(upgraded)
-    assert other == pytest.approx(likelihood - 0.5, abs=1e-12)
-    assert n_compiled == 1
-
-
-def _replace(path: Path, old: str, new: str) -> None:
-    text = path.read_text("utf-8")
-    assert text.count(old) == 1
-    path.write_text(text.replace(old, new), "utf-8")

@@ -12,10 +12,8 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.history import HISTORY_NAMES
-from boostsample.loop.booster import Booster
-from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
-from boostsample.strategy import Strategy, Stump
+from boostsample.strategy import Stump
 from tests import naive
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
 
@@ -96,45 +94,6 @@ def test_search_on_a_sample_reports_the_edge_on_that_sample(two_sided: bool, T: 
         assert stumps.best().edge == stumps.edge.max()
 
 
-def test_near_edges_are_compared_with_the_votes_of_the_second_search(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A first search that rounds: its edges are near, its votes below others."""
-    run, X, calls = Searcher._run, table(), list[int]()
-    X[:, 1] = X[:, 0] + (np.arange(N) == 0)
-
-    def rounding(searcher: Any, features: Any, *how: Any) -> Any:
-        stumps: Any = run(searcher, features, *how)
-        calls.append(len(features))
-        if len(calls) == 1:
-            stumps.below[:] *= -1
-            stumps.edge[:] = 0.5 + 1e-7 * np.arange(len(features))
-        return stumps
-
-    step = step_of(bank_of(X), noisy_labels(), two_sided=True)
-    want = step.search([0, 1], step.draw(N))
-    monkeypatch.setattr(Searcher, "_run", rounding)
-    searched = step.search([0, 1], step.draw(N))
-    assert calls == [2, 2]
-    np.testing.assert_array_equal(searched.below, want.below)
-    np.testing.assert_allclose(searched.edge, want.edge, atol=1e-6)
-
-
-def test_repeats_are_searched_and_paid_again() -> None:
-    step = step_with()
-    sample = step.draw(7)
-    stumps = step.search([3, 3, 3], sample)
-    assert step.spent == 21
-    assert len(set(stumps.edge.tolist())) == 1
-
-
-def test_an_exact_sample_costs_n() -> None:
-    step = step_with()
-    sample = step.draw(10 * N)
-    step.search([0], sample)
-    assert (sample.size, sample.exact, step.spent) == (N, True, N)
-
-
 def test_drawing_is_free_and_several_samples_may_be_held() -> None:
     step = step_with()
     held, first = [], []
@@ -168,42 +127,6 @@ def test_rows_of_stumps() -> None:
         np.testing.assert_array_equal(part.votes, stumps.votes[at])
     with pytest.raises(SettingError, match="at least 1 stump, got 0"):
         stumps[[False] * F].best()
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_kernels_are_compiled_once_however_a_step_is_used() -> None:
-    from boostsample.kernels.edges import edge_kernels
-    from boostsample.kernels.searches.search import search_kernel
-    from boostsample.kernels.weight_update import weight_kernels
-
-    search_kernel.cache_clear()
-    edge_kernels.cache_clear()
-    weight_kernels.cache_clear()
-
-    def use(step: Step) -> Stump:
-        whole, part = step.draw(N), step.draw(20, "distinct")
-        stumps = step.search([0, 1, 2, 3, 4], whole)
-        step.search(np.array([2, 1], np.int32), part)
-        step.search(range(3), step.draw(3))
-        step.search(np.arange(F)[::2], part)
-        for some in (stumps, stumps[::2], stumps[[0]], stumps[stumps.edge > 0]):
-            step.edges(some, part)
-            step.edges(some, whole)
-        return stumps.best()
-
-    for rows in (None, np.arange(10, 70), np.arange(N)[::-1]):
-        Y = noisy_labels()[slice(None) if rows is None else rows]
-        bank = bank_of(table(), groups=2)
-
-        class Use(Strategy):
-            def choose(self, step: Step) -> Stump:
-                return use(step)
-
-        booster = Booster(bank, rows, Y, Use(), budget=10**6, rng=0)
-        booster.next_round()
-        booster.next_round()
-    for kernel in (search_kernel(0, 4), *edge_kernels(0, 4), *weight_kernels(0, 4)):
-        assert len(kernel.signatures) == 1, (kernel.py_func.__name__, kernel.signatures)
 
 
 @pytest.mark.parametrize(
@@ -305,13 +228,6 @@ def test_the_length_of_notes() -> None:
 def test_the_own_names_of_the_row_are_refused(name: str) -> None:
     with pytest.raises(SettingError, match=f"'{name}'"):
         noted(**{name: 1})
-
-
-def test_the_own_names_are_those_of_the_row() -> None:
-    row = one_round(lambda step: step.search([0], step.draw(5)).best())
-    of_trees_and_shards = {"term", "bytes", "messages"}
-    of_the_classifier = {"validation", "member"}
-    assert {*row, *of_trees_and_shards, *of_the_classifier} == HISTORY_NAMES
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.errors import SettingError, StrategyError
+from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, matrix_of_rows
 from boostsample.records import feature_tiles
 from boostsample.rows.searcher import Searcher
@@ -30,13 +30,6 @@ def test_sampled_features_of_a_small_pool(n: int) -> None:
         assert len(set(features.tolist())) == features.size == min(n, F)
         assert set(features.tolist()) <= set(range(F))
     assert step.spent == 0
-
-
-def test_sampled_features_of_a_small_pool_are_equally_likely() -> None:
-    step, counts = step_with(), np.zeros(F)
-    for _ in range(2000):
-        counts[step.sample_features(3)] += 1
-    assert (np.abs(counts - 750) < 4.5 * np.sqrt(2000 * 3 / 8 * 5 / 8)).all()
 
 
 @pytest.mark.parametrize("n", [0, -1, 1.0, np.nan, "3", None, True])
@@ -114,19 +107,6 @@ def test_sizes_of_nested_samples(sizes: list[int], scheme: str) -> None:
 def test_bad_sizes_of_nested_samples_are_refused(sizes: Any, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         step_with().draw_nested(sizes)
-
-
-def test_unknown_schemes_of_nested_samples_are_refused() -> None:
-    for sizes in ([5], [N], []):
-        with pytest.raises(SettingError, match="unknown scheme 'iidd'"):
-            step_with().draw_nested(sizes, "iidd")
-
-
-def test_a_step_that_has_ended_draws_no_nested_samples() -> None:
-    step = step_with()
-    step._end()
-    with pytest.raises(StrategyError, match="has ended"):
-        step.draw_nested([5])
 
 
 def dense(rows: Rows, n: int, n_labels: int) -> Any:

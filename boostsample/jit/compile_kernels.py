@@ -12,8 +12,6 @@ be kept. numba's cache has five traps:
 - Two processes that save at the same time can give two kernels one file. Here the key names it.
 - It unpickles and executes whatever a file holds. Here a file has a checksum; one that is damaged,
   unreadable or of another key is compiled again and overwritten.
-
-`tests/jit/test_numba_private.py` lists the private parts of numba that this package uses.
 """
 
 from __future__ import annotations

@@ -68,18 +68,6 @@ def test_without_a_cache_it_does_not_say_once(
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds"
 
 
-def test_time_within_another_kernel_counts_once(caplog: pytest.LogCaptureFixture) -> None:
-    ticks = iter([0.0, 0.1, 1.8, 1.9])  # the outer one takes 1.9 s, the inner one 1.7 of them
-    waiting = _jit._Waiting(lambda: next(ticks))
-    mine = started_by("boostsample.kernels.searches.search")
-    with caplog.at_level(logging.WARNING, "boostsample"):
-        waiting.on_start(mine)
-        waiting.on_start(mine)
-        waiting.on_end(mine)
-        waiting.on_end(mine)
-    assert caplog.records == []
-
-
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
 def test_what_only_kernels_call_is_refused_to_python() -> None:
     with pytest.raises(TypeError, match=r"^_block_of can be called by other kernels only$"):

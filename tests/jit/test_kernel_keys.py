@@ -70,13 +70,6 @@ def test_moved_content_is_another_stamp(package: Path) -> None:
     assert len(stamps) == 5
 
 
-def test_files_that_python_cannot_import_are_no_kernel_files(package: Path) -> None:
-    before = _jit.stamp_of(package)
-    (package / "kernels/.#cuts.py").symlink_to("user@host.1234")  # an editor's lock
-    (package / "kernels/folder.py").mkdir()
-    assert _jit.stamp_of(package) == before
-
-
 @pytest.mark.parametrize("library", [numba, llvmlite, np])
 def test_another_compiler_is_another_stamp(
     library: Any, package: Path, monkeypatch: pytest.MonkeyPatch

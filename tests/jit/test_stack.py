@@ -124,22 +124,3 @@ def test_plain_kernels_neither_call_those_that_allocate_nor_return_arrays(path: 
             called = {call.func.id for call in ast.walk(one) if is_by_name(call)}
             assert not [name for name in called if kinds.get(name) == "allocates"], one.name
             assert returned(one) <= {"None", "Any", "int", "float", "bool", "np.float32"}, one.name
-
-
-@compiled_only
-def test_the_size_on_the_stack_is_known_when_it_is_compiled() -> None:
-    @uncached
-    @kernel
-    def unknown(n: int) -> int:
-        return int(on_stack(n, np.float64).size)
-
-    with pytest.raises(TypingError):
-        unknown(3)
-
-    @uncached
-    @kernel
-    def large() -> int:
-        return int(on_stack(1025, np.float64).size)
-
-    with pytest.raises(TypingError):
-        large()

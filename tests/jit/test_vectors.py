@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.jit import vectors
 from boostsample.jit.compile_kernels import kernel, kernel_for
 from boostsample.jit.vectors import (
     vec_add,
@@ -239,18 +238,6 @@ def test_fused_rounds_once(lanes: int) -> None:
     same_bits(out, np.full(lanes, 2.0**-24, np.float32))  # 0 if the product were rounded
 
 
-def test_a_loaded_vector_is_a_copy() -> None:
-    @kernel
-    def run(a: Any, out: Any) -> None:
-        value = vec_load(a, 0, 4)
-        a[0] = 9.0
-        vec_store(out, 0, value)
-
-    a, out = np.ones(4, np.float32), np.zeros(4, np.float32)
-    run(a, out)
-    np.testing.assert_array_equal(out, 1.0)
-
-
 def test_addition_is_not_contracted_or_reordered() -> None:
     """(a * b) + c rounds twice: the bits would depend on the processor otherwise."""
 
@@ -261,7 +248,3 @@ def test_addition_is_not_contracted_or_reordered() -> None:
     a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)
     b = np.array([1 + 2.0**-12, -1 - 2.0**-23], np.float32)
     same_bits(through(2, inner)(a, b), a * b + b)
-
-
-def test_lanes_are_those_of_the_kernels() -> None:
-    assert max(LANES) == vectors.LANES

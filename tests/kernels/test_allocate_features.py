@@ -89,30 +89,6 @@ def test_allocation_against_single_steps_to_the_end(problem: Any, seed: int) -> 
     assert exact >= greedy - 0.005 * max(abs(greedy), scale)
 
 
-def test_allocation_passes_the_end_of_exact_samples() -> None:
-    """e falls where the sample stops being exact, and is highest far beyond."""
-    models = np.array([[[1.0], [0.0], [7e-5]]])
-    noise = np.ones((1, 1))
-    counts = np.empty(1, np.int64)
-    edge, n = allocate(models, noise, np.array([5000]), 600_000, 60_000, counts)
-    exact = edge_of(models, noise, np.array([10]), 0.0)
-    assert edge_of(models, noise, np.array([12]), 1 / 50_000) < 0.95 * exact < edge
-    assert edge > 1.001 * exact
-    assert 20 <= counts[0] <= 40
-    assert n == 600_000 // counts[0]
-
-
-def test_allocation_looks_beyond_a_dip() -> None:
-    """With 15 looks the fourth feature takes two of five examples, and the fifth costs nothing."""
-    models = np.array([[[1.0], [0.0], [0.06]]])
-    noise = np.ones((1, 1))
-    e = [edge_of(models, noise, np.array([q]), 1 / (15 // q)) for q in range(1, 16)]
-    assert e[3] < e[2] < e[4] == max(e)
-    counts = np.empty(1, np.int64)
-    _, n = allocate(models, noise, np.array([50]), 15, 1500, counts)
-    assert (counts[0], n) == (5, 3)
-
-
 def test_allocation_within_the_smallest_budget() -> None:
     models = np.array([[[1.0], [0.0], [1e-4]], [[1.0], [0.1], [1e-4]]])
     counts = np.empty(2, np.int64)

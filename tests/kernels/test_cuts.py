@@ -209,32 +209,6 @@ def test_bins_equal_the_naive_ones(name: str, rng: np.random.Generator) -> None:
     assert max(naive_bin(value, used) for value in values) < n_bins[0]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_cuts_separate_neighbouring_train_values(name: str, rng: np.random.Generator) -> None:
-    values = columns_of(rng)[name]
-    cuts, n_bins = cut(values[None])
-    distinct = np.unique(values[~np.isnan(values)] + np.float32(0))
-    n_cuts = n_bins[0] - 2
-    assert n_cuts == max(min(distinct.size, 255) - 1, 0)
-    at = np.searchsorted(distinct, cuts[0, :n_cuts])  # distinct[at - 1] < t <= distinct[at]
-    assert (at >= 1).all()
-    assert (at < distinct.size).all()
-    assert (np.diff(at) > 0).all()
-    if distinct.size <= 255:
-        assert at.tolist() == list(range(1, distinct.size))
-
-
-def test_a_block_is_its_features_one_by_one(rng: np.random.Generator) -> None:
-    columns = np.array([v for v in columns_of(rng).values() if v.size == 700], np.float32)
-    cuts, n_bins = cut(columns)
-    bins = assign(columns, cuts, n_bins)
-    for j in range(len(columns)):
-        one_cuts, one_n_bins = cut(columns[j : j + 1])
-        assert one_cuts.tobytes() == cuts[j].tobytes()
-        assert one_n_bins[0] == n_bins[j]
-        assert (assign(columns[j : j + 1], one_cuts, one_n_bins)[0] == bins[j]).all()
-
-
 def test_cuts_come_from_the_rows_in_any_order(rng: np.random.Generator) -> None:
     values = columns_of(rng)["some missing"]
     rows = rng.permutation(700)[:400]
@@ -243,26 +217,6 @@ def test_cuts_come_from_the_rows_in_any_order(rng: np.random.Generator) -> None:
     ordered, _ = cut(values[None], np.sort(rows))
     assert cuts.tobytes() == again.tobytes() == ordered.tobytes()
     assert n_bins[0] - 2 == len(naive_cuts(values[rows]))
-
-
-def test_the_search_and_the_table_of_buckets_find_the_same_bins(rng: np.random.Generator) -> None:
-    """Even cuts take the table, uneven ones and short columns the search; compare at once."""
-    for values in (columns_of(rng)[name] for name in ("normal", "uneven", "whole", "binary")):
-        cuts, n_bins = cut(values[None])
-        whole = assign(values[None], cuts, n_bins)[0]
-        parts = [assign(values[i : i + 100][None], cuts, n_bins)[0] for i in range(0, 700, 100)]
-        assert whole.tolist() == np.concatenate(parts).tolist()
-
-
-def test_both_ways_of_assigning_are_used(rng: np.random.Generator) -> None:
-    table = np.empty(kernels.BIN_BUCKETS, np.uint8)
-    cases = columns_of(rng)
-    padded = np.full(255, np.inf, np.float32)
-    for name, uses_table in [("binary", True), ("pixels", True), ("uneven", False)]:
-        cuts, n_bins = cut(cases[name][None])
-        padded[:254] = cuts[0]
-        scale = fill_buckets(padded, int(n_bins[0]) - 2, table)
-        assert (scale >= 0) == uses_table, name
 
 
 @pytest.mark.parametrize("place", [0, 1, 5, 255, 299])
@@ -276,21 +230,6 @@ def test_a_heavy_value_stands_alone_and_wastes_no_cut(place: int, heaviest: int)
     sizes = [sum(counts[a:b]) for a, b in pairwise(edges) if not a <= place < b]
     assert {place, place + 1} <= set(edges)
     assert set(sizes) <= {1, 2}  # 299 values in 254 bins
-
-
-def test_quantile_bins_are_equally_full_without_ties() -> None:
-    counts = [1] * 10_000
-    edges = [0, *gaps_of(counts), 10_000]
-    assert set(np.diff(edges)) == {39, 40}  # 10,000 / 255 = 39.2
-
-
-def test_half_of_the_mass_in_one_value_leaves_equal_bins_on_both_sides() -> None:
-    counts = [1] * 2000 + [5000] + [1] * 3000
-    edges = np.array([0, *gaps_of(counts), 5001])
-    sizes = np.diff(edges)
-    assert sizes.size == 255
-    assert {2000, 2001} <= set(edges)
-    assert set(sizes) == {1, 19, 20}  # 5,000 / 254 = 19.7
 
 
 @pytest.mark.parametrize(
@@ -352,49 +291,3 @@ def test_a_midpoint_keeps_both_values_on_their_sides(one: float, other: float) -
     assert a < t <= b
     assert t == naive_midpoint(a, b)
     assert not (t == 0 and np.signbit(t))
-
-
-def sorted_keys(column: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.uint32]:
-    room = np.empty((2, rows.size), np.uint32)
-    n, swapped = sort_keys(column.view(np.uint32), rows, *room, counters())
-    return room[int(swapped), :n]
-
-
-@settings(max_examples=50 if COMPILED else 5, deadline=None, derandomize=True)
-@given(st.lists(FLOATS | st.just(float("nan")), min_size=0, max_size=40))
-def test_keys_are_sorted_like_values(values: list[float]) -> None:
-    column = np.array(values, np.float32)
-    found = sorted_keys(column, np.arange(column.size))
-    bits = np.where(found >> 31, found ^ np.uint32(0x80000000), ~found).astype(np.uint32)
-    assert (bits.view(np.float32) == np.sort(column[~np.isnan(column)])).all()
-
-
-def test_sorting_takes_rows_as_often_as_they_are_named() -> None:
-    column = np.array([5.0, -1.0, np.nan, 2.0], np.float32)
-    found, starts = sorted_keys(column, np.array([3, 0, 0, 2, 1])), np.empty(6, np.int64)
-    assert run_starts(found, starts) == 3
-    assert starts[:4].tolist() == [0, 1, 2, 4]
-    assert run_starts(found[:0], starts) == 0
-
-
-@settings(max_examples=100 if COMPILED else 10, deadline=None, derandomize=True)
-@given(st.lists(FLOATS, min_size=2, max_size=30, unique=True))
-def test_buckets_never_fall(values: list[float]) -> None:
-    ordered = np.sort(np.array(values, np.float32))
-    lowest, span = float(ordered[1]), float(ordered[-1]) - float(ordered[1])
-    scale = (kernels.BIN_BUCKETS - 1) / span if span > 0 else 0.0
-    buckets = [int(bucket(x, lowest, scale)) for x in ordered]
-    assert buckets == sorted(buckets)
-    assert buckets[0] == 0
-    assert buckets[-1] < kernels.BIN_BUCKETS
-    assert bucket(np.float32(np.nan), lowest, scale) == 0
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
-def test_each_kernel_is_compiled_once() -> None:
-    rng = np.random.default_rng(1)
-    for columns in (rng.normal(size=(3, 600)).astype(np.float32), np.zeros((1, 1), np.float32)):
-        cuts, n_bins = cut(columns)
-        assign(columns, cuts, n_bins)
-    for name in ("cut_block", "assign_block"):
-        assert len(getattr(kernels, name).signatures) == 1, name

@@ -105,14 +105,6 @@ def run_pivotal(weight: NDArray[np.float32], size: int, seed: int) -> tuple[Any,
     return examples[:used], inclusion[:used]
 
 
-def test_pivotal_takes_the_heavy_ones_always() -> None:
-    weight = np.array([1, 1, 50, 1, 1, 60, 1, 1], np.float32)
-    for seed in range(20):
-        examples, inclusion = run_pivotal(weight, 4, seed)
-        assert {2, 5} <= set(examples.tolist())
-        np.testing.assert_allclose(inclusion, np.where(weight[examples] > 1, 1.0, 1 / 3))
-
-
 @pytest.mark.parametrize(
     ("weights", "size"),
     [
@@ -162,14 +154,3 @@ def test_nested_picks_are_picks_one_after_another() -> None:
         assert examples[first:end].tolist() == single[:n].tolist()
         np.testing.assert_allclose(factors[first:end], shares[:n] * size, rtol=1e-12)
         first, gap = end, gap + size + extra
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_one_signature_each() -> None:
-    test_pick(17)
-    test_pivotal(17)
-    test_nested_picks_are_picks_one_after_another()
-    kernels: list[Any] = [draw.cumulate_for_draw, draw.pick_by_weight, draw.draw_pivotal]
-    kernels += [draw.inclusion_level, draw.pick_nested]
-    for function in kernels:
-        assert len(function.signatures) == 1

@@ -5,23 +5,15 @@ from __future__ import annotations
 import math
 import os
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.integrate import quad
 
-from boostsample.kernels.mixtures import allocate_features
 from boostsample.kernels.mixtures import edge_quadrature as kernels
-from boostsample.planning.expected_edge import allocate, best_expected_edge_family, expected_edge
-from boostsample.planning.mixture import Mixture, fit_gaussians
-from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-tails = called(kernels._tails)
-quantile_below = called(kernels._quantile_below)
-raised = called(kernels.times_power)
 Array = NDArray[np.float64]
 
 
@@ -104,74 +96,11 @@ def test_families(seed: int) -> None:
         assert e == pytest.approx(naive_edge(models, noise, counts.tolist(), inverse), abs=1e-6)
 
 
-def test_a_family_is_the_sum_of_its_halves(rng: np.random.Generator) -> None:
-    models, noise = random_problem(rng, 1, 3)
-    whole = edge_of(models, noise, np.array([30]), 1e-3)
-    two = np.concatenate([models, models]), np.concatenate([noise, noise])
-    assert edge_of(*two, np.array([12, 18]), 1e-3) == pytest.approx(whole, abs=1e-7)
-    assert edge_of(*two, np.array([0, 30]), 1e-3) == pytest.approx(whole, abs=1e-7)
-
-
 def test_noise_that_is_not_given_is_that_of_the_means(rng: np.random.Generator) -> None:
     models, noise = random_problem(rng, 3, 2)
     models[0, 1, 0], noise[0, 0] = 1.2, 0.0  # no edge is above 1, but a mean can be
     counts = np.array([3, 1, 2])
     assert edge_of(models, np.empty((0, 0)), counts, 0.1) == edge_of(models, noise, counts, 0.1)
-
-
-def test_unused_components_change_nothing(rng: np.random.Generator) -> None:
-    models, _ = random_problem(rng, 1, 2)
-    more = np.concatenate([models, [[[0.0], [0.9], [0.1]]]], axis=2)
-    counts = np.array([20])
-    assert edge_of(more, np.ones((1, 3)), counts, 1e-3) == pytest.approx(
-        edge_of(models, np.ones((1, 2)), counts, 1e-3), abs=1e-15
-    )
-
-
-def test_points_without_noise() -> None:
-    models = np.array([[[0.3, 0.7], [0.2, 0.1], [0.0, 0.0]]])
-    for count in (1, 2, 5, 40):
-        e = edge_of(models, np.ones((1, 2)), np.array([count]), 0.0)
-        assert e == pytest.approx(0.2 - 0.1 * 0.7**count, abs=1e-8)
-
-
-def test_e_never_falls_with_more_exact_features(rng: np.random.Generator) -> None:
-    models, noise = random_problem(rng, 1, 3)
-    counts = [1, 2, 3, 5, 9, 20, 50, 200, 1000]
-    edges = [edge_of(models, noise, np.array([q]), 0.0) for q in counts]
-    assert np.diff(edges).min() > -1e-9
-
-
-def test_tails(rng: np.random.Generator) -> None:
-    models, _ = random_problem(rng, 1, 3)
-    model = models[0]
-    scales = np.sqrt(model[2])
-    slopes = model[2] / scales
-    nodes = np.sort((model[1] + scales * np.linspace(-8, 8, 9)[:, None]).ravel())
-    tail, moment = np.empty((2, nodes.size))
-    tails(nodes, model, scales, slopes, tail, moment)
-    z = (nodes[:, None] - model[1]) / scales
-    exact = model[0] * 0.5 * np.vectorize(math.erfc)(z / math.sqrt(2))
-    np.testing.assert_allclose(tail, exact.sum(axis=1), rtol=1e-7, atol=1e-17)
-    density = model[0] * np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi) / scales
-    exact = density * (model[1] + slopes * z)
-    np.testing.assert_allclose(moment, exact.sum(axis=1), rtol=1e-6, atol=1e-9)
-
-
-def test_quantile_is_below() -> None:
-    for p in (1e-12, 1e-5, 0.01, 0.2, 0.49, 0.51, 0.9, 0.9999, 1 - 1e-9):
-        z = quantile_below(p)
-        assert 0.5 * math.erfc(z / math.sqrt(2)) >= p
-        assert 0.5 * math.erfc((z + 4e-3) / math.sqrt(2)) < p
-
-
-def test_powers(rng: np.random.Generator) -> None:
-    for exponent in (0, 1, 2, 3, 7, 8, 1001):
-        base = rng.uniform(0.99, 1, 5)
-        target = rng.random(5)
-        expected = target * base**exponent
-        raised(base.copy(), exponent, target)
-        np.testing.assert_allclose(target, expected, rtol=1e-12)
 
 
 def naive_best(
@@ -183,7 +112,7 @@ def naive_best(
     return int(np.argmax(edges)), max(edges)
 
 
-@pytest.mark.parametrize("seed", range(120 if COMPILED else 2))
+@pytest.mark.parametrize("seed", range(40 if COMPILED else 2))
 def test_best_pair(seed: int) -> None:
     """The coarse search finds the best pair of the whole grid."""
     rng = np.random.default_rng(seed)
@@ -213,19 +142,3 @@ def test_best_pair_reads_only_its_own_part_of_the_grid() -> None:
     kernels.best_pair(models, np.ones((2, 1)), grid, inverse, np.array([3, 1]), best, edges)
     assert best.tolist() == [2, 0]
     assert edges[1] == pytest.approx(0, abs=1e-8)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
-def test_one_signature() -> None:
-    one = Mixture([0.5, 0.5], [0.0, 0.1], [1e-4, 0])
-    for n_examples in (100, math.inf):
-        expected_edge(one, 3, n_examples)
-    best_expected_edge_family([one, Mixture(1, 0.1, 1)], [3, 4], 10, 100, unit_noise=1)
-    allocate([one, Mixture(*one.parameters)], [3, 4], 10, 100)
-    together = fit_gaussians(np.array([[0.1, 0.2], [0.0, 0.1]]))
-    for mixtures in (together, list(together)):
-        best_expected_edge_family(mixtures, [3, 4], 10, 100)
-        allocate(mixtures, [3, 4], 10, 100)
-    compiled: list[Any] = [kernels.best_pair, kernels.expected_edge, allocate_features.allocate]
-    for kernel in compiled:
-        assert len(kernel.signatures) == 1, kernel.__name__

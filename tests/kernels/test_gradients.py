@@ -166,20 +166,3 @@ def test_nothing_beside_something_is_exactly_nothing(normalise: bool) -> None:
         images.astype(np.float32), (12, 12), [flat, flat], SKEWED, True, normalise=normalise
     )
     np.testing.assert_array_equal(out, np.zeros_like(out))
-
-
-def test_four_orientations_are_rectified_differences() -> None:
-    image = np.zeros((1, 1, 3, 3), np.float32)
-    image[0, 0, 1] = [10, 0, 7]
-    image[0, 0, :, 1] = [2, 0, 7]
-    middle: list[Rectangle] = [(1, 2, 1, 2, k) for k in range(4)]
-    out, want = run(image, (3, 3), [middle, middle], FOUR, factor=1 / 7)
-    np.testing.assert_array_equal(out, want)
-    assert sorted(out[:, 0].tolist()) == [0, 0, 3, 5]
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_one_signature() -> None:
-    test_small_images((3, 3))
-    compiled: Any = gradient_sums
-    assert len(compiled.signatures) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boostsample.kernels.mixtures import mixture_em as kernels
-from boostsample.planning.mixture import fit_mixture, fit_mixtures
 from tests.compiled import called
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -21,8 +19,6 @@ expect = called(kernels._expect)
 mean_log_likelihood = called(kernels._mean_log_likelihood)
 maximise = called(kernels._maximise)
 group = called(kernels._group)
-start = called(kernels._start)
-exp_minus = called(kernels._exp_minus)
 Array = NDArray[np.float64]
 FLOOR = 1e-6
 
@@ -121,22 +117,6 @@ def test_a_step_is_the_naive_one(rng: np.random.Generator, n: int, noise: str) -
     np.testing.assert_allclose(model, expected, rtol=1e-6, atol=1e-12)
 
 
-@pytest.mark.parametrize("noise", ["one", "each"])
-def test_likelihood_never_falls(rng: np.random.Generator, noise: str) -> None:
-    n = 16
-    x = np.sort(some_edges(rng, n))
-    each = noise == "each"
-    data = columns(x, noise=rng.uniform(1e-5, 3e-4, n) if each else 2e-4)
-    model = np.array([[0.5, 0.5], [0.0, 0.05], [1e-4, 1e-3]])
-    work = np.empty((4, n))
-    seen = []
-    for _ in range(15):
-        expect(data, each, model, work)
-        seen.append(mean_log_likelihood(data, work))
-        maximise(data, each, FLOOR, work, model)
-    assert np.diff(seen).min() > -1e-7
-
-
 def test_groups_never_lower_their_bound_and_keep_the_moments(rng: np.random.Generator) -> None:
     n = 200 if COMPILED else 60
     x = np.sort(some_edges(rng, n))
@@ -180,24 +160,6 @@ def test_segments_are_fitted_apart(rng: np.random.Generator) -> None:
         np.testing.assert_array_equal(model, alone)
 
 
-@pytest.mark.parametrize(
-    "x",
-    [[0.03], [0.8] * 12, [0.8] * 2, [0.1, 0.2], [0.0, 0.0, 0.0, 0.5], [1e-300, 0.0, -1e-300]],
-    ids=str,
-)
-@pytest.mark.parametrize("noise", [0.0, 1e-3])
-def test_degenerate_edges(x: list[float], noise: float) -> None:
-    values = np.array(x)
-    model, likelihood, _ = fit(values, 3, noise=noise)
-    assert np.isfinite(model).all()
-    assert math.isfinite(likelihood)
-    assert model[0].sum() == pytest.approx(1)
-    assert (model[2] >= FLOOR).all()
-    assert model[0] @ model[1] == pytest.approx(values.mean(), abs=1e-9)
-    assert (model[1] >= values.min() - 1e-9).all()
-    assert (model[1] <= values.max() + 1e-9).all()
-
-
 @settings(max_examples=60 if COMPILED else 5, deadline=None)
 @given(
     st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200 if COMPILED else 8),
@@ -214,52 +176,3 @@ def test_never_nan(values: list[float], n_components: int, noise: float, each: b
     assert model[0].min() >= 0
     assert model[0].sum() == pytest.approx(1)
     assert model[2].min() >= FLOOR
-
-
-def test_weights_are_repetitions(rng: np.random.Generator) -> None:
-    x = np.sort(some_edges(rng, 12))
-    copies = rng.integers(1, 4, 12)
-    weighted, one, _ = fit(x, 2, weights=copies.astype(np.float64), n_iterations=20)
-    assert one == pytest.approx(
-        naive_log_likelihood(x, copies.astype(np.float64), 0 * x, weighted), abs=1e-7
-    )
-    repeated = np.repeat(x, copies)
-    assert one == pytest.approx(
-        naive_log_likelihood(repeated, np.ones(repeated.size), 0 * repeated, weighted), abs=1e-7
-    )
-
-
-def test_starts_are_valid_models(rng: np.random.Generator) -> None:
-    for x in (some_edges(rng, 9), np.zeros(7), np.array([0.1, 0.1, 0.4])):
-        data = columns(np.sort(x))
-        for kind in range(kernels._N_STARTS):
-            model = np.full((3, 4), np.nan)
-            start(kind, data, FLOOR, model)
-            assert model[0].sum() == pytest.approx(1)
-            assert np.isfinite(model).all()
-            assert model[2].min() >= FLOOR
-            assert model[0] @ model[1] == pytest.approx(x.mean())
-            used = model[0] > 0
-            assert (np.diff(model[1, used]) >= -1e-12).all()
-
-
-def test_widest_gaps(rng: np.random.Generator) -> None:
-    x = np.concatenate([rng.uniform(0, 0.01, 4), rng.uniform(0.1, 0.11, 2), [0.5]])
-    data = columns(np.sort(x))
-    model = np.empty((3, 3))
-    start(6, data, FLOOR, model)
-    np.testing.assert_allclose(model[0], [4 / 7, 2 / 7, 1 / 7])
-
-
-def test_fast_exponential() -> None:
-    for x in (0.0, 1e-12, 0.3, 1.0, 7.7, 20.0, 40.5):
-        assert exp_minus(x) == pytest.approx(math.exp(-x), rel=1e-8)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
-def test_one_signature() -> None:
-    fit_mixture([0.1, 0.2, 0.3], 2)
-    fit_mixture([0.1, 0.2], 2, noise_variance=[0.1, 0.2])
-    fit_mixtures([[1, 2], np.array([1.5, 2], np.float32)], 2, noise_variance=0)
-    compiled: Any = kernels.fit_mixture_segments
-    assert len(compiled.signatures) == 1

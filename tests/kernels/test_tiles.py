@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 import pytest
@@ -79,26 +78,3 @@ def test_gathered_octets_are_the_bins_of_the_examples(
             for k in range(8):
                 want = [copy[octet // 8, i, octet % 8 * 8 + k] for i in examples]
                 assert got[8 * s + k].tolist() == want
-
-
-def test_extreme_examples_are_gathered(rng: np.random.Generator) -> None:
-    """The first and the last example of the first and the last tile: nothing else is read."""
-    copy = rng.integers(0, 256, (3, 50, 64)).astype(np.uint8)
-    for i in (0, 49):
-        got = gathered(copy.reshape(-1), 50, np.array([0, 23]), np.array([i], np.int32))
-        assert got.T.tolist() == [[*copy[0, i, :8], *copy[2, i, 56:]]]
-
-
-def test_no_octets_are_gathered_to_nothing() -> None:
-    got = gathered(np.zeros(64, np.uint8), 1, np.empty(0, np.int64), np.zeros(3, np.int32))
-    assert got.shape == (0, 3)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_one_signature_each(rng: np.random.Generator) -> None:
-    test_a_tile_holds_the_bins_of_its_features(9, 8, rng)
-    test_octets_are_those_of_the_features(30, 2, rng)
-    test_gathered_octets_are_the_bins_of_the_examples(9, 7, rng)
-    kernels: list[Any] = [tiles.fill_tile, tiles.find_octets, tiles.gather_octets]
-    for function in kernels:
-        assert len(function.signatures) == 1, function.py_func.__name__

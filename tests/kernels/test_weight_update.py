@@ -190,12 +190,3 @@ def test_weigh(n_labels: int) -> None:
         np.testing.assert_array_equal(from_planes(sampled, *want.shape), want)
         total = want.astype(np.float64).sum(axis=0)
         np.testing.assert_allclose(base, total, rtol=1e-12, atol=1e-6)
-
-
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT")
-def test_one_signature_each() -> None:
-    weight_kernels.cache_clear()
-    test_update(3)
-    test_weigh(3)
-    for function in weight_kernels(0, 4):
-        assert len(function.signatures) == 1

@@ -79,12 +79,6 @@ def test_any_round_continues_to_identical_bits(strategy: str) -> None:
         assert second.small_state()["weights"] == want["weights"]
 
 
-def test_a_limit_beyond_all_features_changes_nothing() -> None:
-    runs = [booster("laminating", max_model_features=most) for most in (None, F, 50)]
-    features = [[row["feature"] for row in rows_of(run, 8)] for run in runs]
-    assert features[0] == features[1] == features[2]
-
-
 def test_a_strategy_that_needs_more_features_is_refused_at_once() -> None:
     with pytest.raises(SettingError, match=r"max_model_features=3 leaves the strategy too few"):
         booster("uniform-naive:n_features=5")

@@ -10,8 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.learner import EDGE_GAP
-from tests.learners.naive_learners import NaiveBooster, NaiveRound, best_stump
-from tests.naive import search
+from tests.learners.naive_learners import NaiveBooster, NaiveRound
 
 #: XOR of two features at (0, 0), (0, 1), (1, 0), (1, 1), with bins 1 and 2.
 XOR = np.array([[1, 1, 2, 2], [1, 2, 1, 2]], np.uint8)
@@ -62,12 +61,6 @@ def test_xor_as_a_product_of_two_terms_has_edge_1() -> None:
         booster.next_round()
 
 
-def test_a_product_of_one_term_is_a_stump_and_a_search_in_vain() -> None:
-    done = xor("product", 1).next_round()
-    assert stumps(done) == [(1, 2, -1, pytest.approx(0.4))] * 2
-    assert done.gamma == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize(
     ("n_leaves", "gamma", "o", "searched"),
     [
@@ -93,114 +86,6 @@ def test_xor_as_a_tree(
         assert [s.gain for s in done.searches[1:]] == pytest.approx([0.4, 0.2])
         assert [s.n_examples for s in done.searches] == [4, 2, 2]
         assert [s.in_model for s in done.searches] == [True, True, n_leaves > 3]
-
-
-def test_a_pure_leaf_is_not_searched() -> None:
-    bins = np.array([[1, 1, 2, 2, 2], [1, 2, 1, 2, 2]], np.uint8)
-    Y = np.array([[1], [1], [-1], [1], [1]])
-    weights = np.array([0.3, 0.3, 0.2, 0.1, 0.1])[:, None]
-    # Feature 0 and the constant have edge .6 - (-.2 + .2) and .6: the cut that divides wins.
-    assert best_stump(bins, np.array([3, 3]), weights * Y).threshold == 2
-    weights = np.array([0.25, 0.25, 0.3, 0.1, 0.1])[:, None]
-    done = NaiveBooster(bins, np.array([3, 3]), Y, "tree", 4, weights).next_round()
-    # Feature 0 has edge .6. Its low leaf, .25 and .25, is pure; the high one is split by feature 1.
-    assert [(s.feature, s.threshold, s.parent, s.side) for s in done.searches] == [
-        (0, 2, -1, 0),
-        (1, 2, 0, 1),
-    ]
-    assert done.gamma == pytest.approx(1.0)
-
-
-def test_balanced_xor_begins_with_an_edge_of_0() -> None:
-    """All candidates have edge 0: the first that divides goes first."""
-    for learner in ("product", "tree"):
-        booster = NaiveBooster(XOR, np.array([3, 3]), XOR_Y, learner, 4, np.ones((4, 1)))
-        done = booster.next_round()
-        assert stumps(done)[0] == (0, 2, 1, 0.0)
-        assert len(done.searches) == 3
-        assert done.gamma == pytest.approx(1.0)
-        assert done.o[:, 0].tolist() == [1, -1, -1, 1]
-
-
-def test_two_sides_have_votes_of_their_own() -> None:
-    bins = np.array([[1, 2, 3]], np.uint8)
-    targets = np.array([[0.3, 0.1], [0.1, -0.1], [0.0, -0.4]])
-    # Of b = 1, 2, 3. Opposite votes: .4 + .4, (.3 - .1) + (.1 + .5), (.4 - 0) + (0 + .4).
-    opposite = best_stump(bins, np.array([4]), targets)
-    assert opposite.threshold == 2
-    assert opposite.edge == pytest.approx(0.8)
-    # Votes of their own: .4 + .4, (.3 + .1) + (.1 + .5), (.4 + 0) + (0 + .4).
-    two = best_stump(bins, np.array([4]), targets, two_sided=True)
-    assert two.threshold == 2
-    assert two.edge == pytest.approx(1.0)
-    targets = np.array([[0.5, 0.1], [0.2, -0.3], [0.3, 0.3]])
-    # Opposite votes: 1 + .1, 0 + .1, (.7 - .3) + (.2 + .3); their own: 1 + .1, 1 + .1, 1 + .5.
-    opposite = best_stump(bins, np.array([4]), targets)
-    assert (opposite.threshold, opposite.divides) == (1, False)
-    assert opposite.edge == pytest.approx(1.1 / 1.7)
-    two = best_stump(bins, np.array([4]), targets, two_sided=True)
-    assert (two.threshold, two.divides) == (3, True)
-    assert two.edge == pytest.approx(1.5 / 1.7)
-
-
-def test_a_constant_column_is_the_constant_stump() -> None:
-    bins = np.array([[1, 1, 1, 1]], np.uint8)
-    targets = np.array([[0.4, -0.1], [-0.1, -0.1], [0.1, 0.1], [0.1, -0.1]])
-    stump = best_stump(bins, np.array([2]), targets)
-    assert (stump.feature, stump.threshold, stump.votes.tolist()) == (0, 1, [1, -1])
-    assert stump.edge == pytest.approx(0.7 / 1.1)
-
-
-def test_missing_values_are_below_every_threshold() -> None:
-    bins = np.array([[0, 0, 1, 2]], np.uint8)
-    Y = np.array([[1], [1], [-1], [-1]])
-    booster = NaiveBooster(bins, np.array([3]), Y, "tree", 2, np.ones((4, 1)))
-    done = booster.next_round()
-    assert stumps(done) == [(0, 1, -1, pytest.approx(1.0))]
-    assert done.outputs(np.array([[0, 1, 2]], np.uint8))[:, 0].tolist() == [1, -1, -1]
-
-
-def test_ties_go_to_the_first_feature() -> None:
-    """Features 0 and 1 cut alike, mirrored; feature 2 has another cut of the same edge."""
-    bins = np.array([[1, 1, 3, 3], [2, 2, 1, 1], [1, 1, 1, 1]], np.uint8)
-    targets = np.array([[0.3], [0.3], [0.2], [0.2]])
-    stump = best_stump(bins, np.array([4, 3, 2]), targets)
-    assert (stump.feature, stump.threshold) == (0, 1)  # the constant
-    targets = np.array([[0.3, 0.2], [0.3, 0.2], [-0.2, 0.1], [-0.2, 0.1]])
-    stump = best_stump(bins, np.array([4, 3, 2]), targets)
-    assert (stump.feature, stump.threshold) == (0, 2)
-    chosen = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(1, 2))
-    assert (chosen.feature, chosen.threshold) == (1, 2)
-    assert chosen.votes.tolist() == [1, 1]
-    assert stump.votes.tolist() == [-1, -1]
-    refused = best_stump(bins, np.array([4, 3, 2]), targets, chosen=(2, 1))
-    assert (refused.feature, refused.threshold) == (0, 2)
-
-
-def test_a_label_sum_of_0_votes_plus_whatever_its_rounding() -> None:
-    assert -0.1 - 0.2 + 0.3 < 0
-    targets = np.array([[-0.1], [-0.2], [0.3]])
-    stump = best_stump(np.array([[1, 1, 1]], np.uint8), np.array([2]), targets)
-    assert stump.votes.tolist() == [1]
-    assert stump.least_sum == pytest.approx(0, abs=1e-15)
-
-
-def test_only_stumps_of_nearly_the_same_edge_are_followed() -> None:
-    bins = np.vstack([XOR, XOR[1]])
-    booster = NaiveBooster(bins, np.array([3, 3, 3]), XOR_Y, "product", 2, XOR_WEIGHTS)
-    done = booster.next_round([(2, 2), (1, 2)])
-    assert [s[:2] for s in stumps(done)] == [(2, 2), (0, 2), (1, 2)]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_search_is_the_plain_loop(seed: int) -> None:
-    bins, n_bins, targets = random_problem(seed)
-    plain = [search(bins[j].tolist(), targets, int(n_bins[j])) for j in range(3)]
-    best = max(range(3), key=lambda j: plain[j][2])
-    stump = best_stump(bins, n_bins, targets)
-    assert (stump.feature, stump.threshold) == (best, plain[best][0])
-    assert stump.votes.tolist() == plain[best][1]
-    assert stump.edge == pytest.approx(plain[best][2] / np.abs(targets).sum())
 
 
 @pytest.mark.parametrize(("learner", "size"), [("stump", 1), ("product", 3), ("tree", 5)])

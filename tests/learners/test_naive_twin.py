@@ -38,13 +38,6 @@ def test_digits(learner: str) -> None:
     compare("digits", learner, 15)
 
 
-@pytest.mark.parametrize("learner", ["stump", "tree:9", "product:3"])
-@pytest.mark.parametrize("step_size", [(0.1, 0.0), (1.0, 5.0), (0.5, 0.01)])
-def test_digits_by_smaller_steps(learner: str, step_size: tuple[float, float]) -> None:
-    learning_rate, smoothing = step_size
-    compare("digits", learner, 6, learning_rate=learning_rate, smoothing=smoothing)
-
-
 @pytest.mark.parametrize(
     ("name", "learner"),
     [

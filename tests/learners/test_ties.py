@@ -134,17 +134,6 @@ def test_random_ties_that_may_lead_elsewhere_do_not_end_the_training(learner: st
         assert model.set_params(budget="100N").fit(X, y).score(X, y) == 1.0
 
 
-def test_training_ends_when_the_last_edge_is_gone() -> None:
-    """One feature that says as much as it can, and no other: the second round finds nothing."""
-    X = np.array([0, 0, 0, 1, 1, 1], np.float32)[:, None]
-    Y = np.array([-1, -1, 1, 1, 1, -1], np.int8)[:, None]
-    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=9, rng=0)
-    first, second = booster.next_round().rows[0], booster.next_round().rows[0]
-    assert (first["stopped"], second["stopped"][:7]) == ("", "edge 0:")
-    assert second["log10_loss"] == pytest.approx(first["log10_loss"], abs=1e-12)
-    assert booster.finished
-
-
 def test_a_bad_choice_among_all_features_does_not_end_the_training() -> None:
     """The strategy chooses a stump of edge 0, where others have one."""
     X, y = parity(2)
@@ -156,14 +145,3 @@ def test_a_bad_choice_among_all_features_does_not_end_the_training() -> None:
 
     booster = Booster(bank_of(X), None, y[:, None], Do(worst), n_rounds=3, rng=0, budget="3N")
     assert [booster.next_round().rows[0]["stopped"] for _ in range(3)] == ["", "", ""]
-
-
-@pytest.mark.parametrize("gap", [0.0, 1e-16, 1e-13, 5e-13, 1e-12, 1e-11, 1e-9, 1e-3, 0.5, 1.0])
-def test_the_loss_of_any_edge_is_that_of_the_scores(gap: float) -> None:
-    from boostsample.rows.weights import FULL_STEP
-
-    edge = 1.0 - gap
-    alpha = FULL_STEP.alpha(edge)
-    wrong = 0.5 * (1.0 - edge)
-    loss = (1.0 - wrong) * math.exp(-alpha) + wrong * math.exp(alpha)
-    assert FULL_STEP.log_loss_change(edge) == pytest.approx(math.log(loss), rel=1e-4, abs=1e-15)

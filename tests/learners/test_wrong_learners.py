@@ -181,11 +181,3 @@ def test_very_many_terms(learner: str) -> None:
     done = first.next_round()
     assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
     second.replay([done.terms], [done.edge], first.small_state())
-
-
-@pytest.mark.parametrize("learner", ["tree:n_leaves=8", "product:n_terms=3"])
-def test_constant_features(learner: str) -> None:
-    X, Y = np.ones((60, 3), np.float32), noisy_labels(60)
-    done = booster(learner, X, weight_init="uniform").next_round()
-    assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
-    assert done.edge == pytest.approx(np.abs(Y.mean(axis=0)).mean(), abs=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,9 @@ def new_booster(
     return Booster(bank, arguments.pop("rows", None), labels, strategy, learner, **arguments)
 
 
-def bits_of(rounds: list[Round], booster: Booster) -> list[str]:
-    """Terms, history without seconds, and the state after the rounds: texts that hold each bit."""
-    texts = [pack_state(booster.small_state()), str(booster.finished)]
+def bits(rounds: Sequence[Round]) -> list[str]:
+    """Terms, and history without seconds: texts that hold each bit."""
+    texts = []
     for done in rounds:
         texts.append(repr([{**row, "seconds": 0.0} for row in done.rows]))
         texts.append(float(done.edge).hex())
@@ -38,6 +39,11 @@ def bits_of(rounds: list[Round], booster: Booster) -> list[str]:
             cut = term.feature, term.threshold, float(term.value).hex(), float(term.alpha).hex()
             texts.append(repr((*cut, votes, term.search, term.parent, term.side)))
     return texts
+
+
+def bits_of(rounds: Sequence[Round], booster: Booster) -> list[str]:
+    """The bits of the rounds, and of the state after them."""
+    return [pack_state(booster.small_state()), str(booster.finished), *bits(rounds)]
 
 
 def straight(booster: Booster) -> list[str]:

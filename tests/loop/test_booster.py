@@ -23,7 +23,7 @@ from boostsample.rows.weights import initial_weights
 from boostsample.step import Step
 from boostsample.strategies import Full, Laminating, UniformNaive
 from boostsample.strategy import Outcome, Strategy, Stump
-from tests.problems import bank_of, booster_of, noisy_labels, perfect, rows_of, stumps_of, table
+from tests.problems import bank_of, booster_of, noisy_labels, perfect, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 slow_without_jit = pytest.mark.skipif(
@@ -120,14 +120,6 @@ def test_rows_count_different_features_and_the_examples_of_the_winner() -> None:
     assert (row["looks_search"], row["looks_modelling"]) == (30 + 60 + 50, 6)
 
 
-def test_looks_for_modelling_are_of_no_feature_that_was_searched() -> None:
-    def modelling_only(step: Step) -> Stump:
-        return step.search([3, 5], step.draw(80), purpose="modelling").best()
-
-    row = booster_of(modelling_only).next_round().rows[0]
-    assert (row["n_features"], row["looks_search"], row["looks_modelling"]) == (0, 0, 160)
-
-
 def test_outcomes_tell_what_the_row_tells() -> None:
     told: list[Outcome] = []
 
@@ -158,14 +150,6 @@ def test_the_default_budget() -> None:
     assert booster_of(UniformNaive(), example_weight=weight).budget == 500
 
 
-def test_boost_is_the_loop_over_a_booster() -> None:
-    booster = booster_of(UniformNaive())
-    bank, Y = bank_of(table(), groups=2), noisy_labels()
-    rounds = list(boost(bank, None, Y, UniformNaive(), n_rounds=5, rng=0))
-    assert [t.feature for r in rounds for t in r.terms] == [s[0] for s in stumps_of(booster, 5)]
-    assert booster.finished
-
-
 def test_an_edge_of_one_ends_the_training() -> None:
     X, Y = perfect()
     booster = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
@@ -184,13 +168,6 @@ def test_an_edge_of_one_ends_the_training() -> None:
         booster.next_round()
     assert booster.round == 1
     assert len(list(boost(bank_of(X), None, Y, Full(), n_rounds=10))) == 1
-
-
-def test_an_edge_of_one_with_several_labels() -> None:
-    Y = noisy_labels(40, 2, seed=3)
-    X = np.argmax(Y, axis=1).astype(np.float32)[:, None]
-    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
-    assert booster.next_round().last
 
 
 def test_an_edge_just_below_one_does_not_end_it() -> None:
@@ -273,15 +250,6 @@ def test_bad_counts(name: str, value: Any) -> None:
 def test_bad_settings(settings: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         booster_of(UniformNaive(), **settings)
-
-
-@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e200, 1e308])
-def test_the_scale_of_example_weights_does_not_matter(scale: float) -> None:
-    booster = booster_of(UniformNaive(), example_weight=np.full(80, scale))
-    want = rows_of(booster_of(UniformNaive(), example_weight=np.ones(80)), 5)
-    for got, row in zip(rows_of(booster, 5), want, strict=True):
-        assert got["feature"] == row["feature"]
-        assert got["edge"] == pytest.approx(row["edge"], abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -54,15 +54,6 @@ def test_any_strategy_and_learner_goes_on_to_the_same_bits(
     assert len(saved.rounds) == PLANNED
 
 
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("n_labels", [1, 17])
-def test_any_number_of_labels(learner: str, n_labels: int, path: Path) -> None:
-    problem: dict[str, Any] = {"n_labels": n_labels}
-    until(path, new_booster("laminating", learner, **problem), 3)
-    resumed = finished(path, new_booster("laminating", learner, **problem))
-    assert resumed == straight(new_booster("laminating", learner, **problem))
-
-
 def test_rows_and_weights_of_examples(path: Path) -> None:
     rows = np.random.default_rng(3).permutation(80)[:50]
     problem: dict[str, Any] = {

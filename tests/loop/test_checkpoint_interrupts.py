@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from boostsample.loop.boost import boost
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.run_file import read_checkpoint
 from boostsample.step import Step
@@ -21,7 +20,6 @@ from boostsample.strategies import UniformNaive
 from boostsample.strategy import Stump
 from tests.loop.checkpoint_runs import finished, new_booster, straight
 from tests.paths import ROOT
-from tests.problems import bank_of, noisy_labels, table
 
 SIGHUP = getattr(signal, "SIGHUP", signal.SIGTERM)  # Windows has none
 
@@ -105,20 +103,6 @@ def test_ctrl_c_before_anything_is_saved(
         train(tmp_path / "run.checkpoint")
     assert capsys.readouterr().err == "interrupted: nothing is saved yet\n"
     assert not list(tmp_path.iterdir())
-
-
-def test_ctrl_c_between_two_rounds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "run.checkpoint"
-    arguments: dict[str, Any] = {"n_rounds": 7, "rng": 0, "checkpoint": path}
-
-    def consumer() -> None:
-        for done in boost(bank_of(table()), None, noisy_labels(), UniformNaive(), **arguments):
-            if done.rows[0]["round"] == 3:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        consumer()
-    assert rounds_in(path) == 3
 
 
 def test_between_two_rounds_signals_work_as_ever(

@@ -109,11 +109,6 @@ def test_other_families_are_named(path: Path) -> None:
     assert "now none" in text
 
 
-def test_several_differences_are_named_at_once(path: Path) -> None:
-    text = refusal(path, budget=77, rng=5, weight_init="uniform")
-    assert "budget 800, now 77; weight_init balanced, now uniform; other random" in text
-
-
 def test_another_version_of_the_results(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_facts, "NUMERICS", 0)
     assert f"version of the numerical results {NUMERICS}, now 0" in refusal(path)

@@ -61,21 +61,3 @@ def test_the_loss_is_the_product_of_the_edges_after_10_000_rounds(noise: float) 
     assert math.expm1(told - log_loss_of(model.decision_function(X), Y)) == pytest.approx(
         0.0, abs=1e-3
     )
-
-
-@slow_without_jit
-def test_weights_stay_normal_numbers_that_sum_to_1_for_30_000_rounds() -> None:
-    """Examples that are learned would sink below what float32 can hold, and slow all sums down."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(120, 4)).astype(np.float32)
-    Y = np.where(X[:, :1] + 0.3 * rng.normal(size=(120, 1)) > 0, 1, -1).astype(np.int8)
-    strategy = make_strategy("uniform-naive")
-    booster = Booster(bank_of(X), None, Y, strategy, n_rounds=30_000, budget=240, rng=0)
-    edges = [booster.next_round().rows[0]["edge"] for _ in range(30_000)]
-    sizes = np.abs(booster.state()["weights"]["values"].astype(np.float64))
-    assert sizes.min() < 1e-12  # most of the weight is elsewhere
-    assert sizes.min() >= 1e-30
-    assert sizes.sum() == pytest.approx(1.0, rel=1e-3)
-    assert booster.state()["weights"]["mass"] == pytest.approx(sizes.sum(), rel=1e-9)
-    assert np.isfinite(edges).all()
-    assert min(edges) >= 0.0

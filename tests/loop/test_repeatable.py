@@ -11,19 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.errors import DataError, StrategyError
+from boostsample.errors import DataError
 from boostsample.loop.booster import Booster
-from boostsample.models.model import Model
-from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
-from boostsample.registry import make_strategy
-from boostsample.strategies import Full, Laminating, UniformNaive
+from boostsample.strategies import UniformNaive
 from tests.paths import ROOT
-from tests.problems import bank_of, booster_of, noisy_labels, perfect, powers, rows_of, table
+from tests.problems import bank_of, booster_of, noisy_labels, powers, rows_of, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
@@ -33,52 +29,6 @@ LEARNERS = (
     "tree:n_leaves=5:min_leaf=9:min_weight=0.1:max_depth=2",
 )
 STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_resuming_gives_identical_bits(name: str) -> None:
-    straight = rows_of(booster_of(make_strategy(name), n_rounds=12), 12)
-    for at in (0, 1, 7):
-        first = booster_of(make_strategy(name), n_rounds=12)
-        done = rows_of(first, at)
-        state = first.state()
-        rows_of(first, 2)
-        second = booster_of(make_strategy(name), n_rounds=12, rng=123)
-        rows_of(second, 3)
-        second.restore(state)
-        assert second.round == at
-        assert done + rows_of(second, 12 - at) == straight
-        first.restore(state)  # and once more, in the booster that it came from
-        assert done + rows_of(first, 12 - at) == straight
-
-
-def test_a_state_holds_plain_things_only() -> None:
-    booster = booster_of(Laminating())
-    booster.next_round()
-
-    def check(value: Any, path: str) -> None:
-        if isinstance(value, dict):
-            for key, item in value.items():
-                assert isinstance(key, str), path
-                check(item, f"{path}.{key}")
-        elif isinstance(value, list):
-            for item in value:
-                check(item, path)
-        else:
-            assert isinstance(value, np.ndarray | np.generic | int | float | str), path
-
-    check(booster.state(), "state")
-
-
-def test_a_state_after_the_end() -> None:
-    X, Y = perfect()
-    first = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
-    first.next_round()
-    second = Booster(bank_of(X), None, Y, Full(), n_rounds=10, rng=0)
-    second.restore(first.state())
-    assert second.finished
-    with pytest.raises(StrategyError, match="training has ended"):
-        second.next_round()
 
 
 def test_a_state_of_other_examples_is_refused_and_changes_nothing() -> None:
@@ -99,36 +49,6 @@ def test_a_restore_that_fails_changes_nothing() -> None:
     with pytest.raises((DataError, ValueError)):
         fresh.restore(state)
     assert rows_of(fresh, 5) == rows_of(booster_of(UniformNaive()), 5)
-
-
-def test_example_weights_are_relative() -> None:
-    """Scaling by a power of two changes no bit."""
-    s = np.random.default_rng(2).random(80)
-    first = booster_of(UniformNaive(), example_weight=s, n_rounds=9)
-    second = booster_of(UniformNaive(), example_weight=s * 2.0**40, n_rounds=9)
-    assert rows_of(first, 9) == rows_of(second, 9)
-
-
-def test_rows_in_any_order_train_the_same_exact_model() -> None:
-    X, Y = table(150), noisy_labels(150)
-    rows = np.random.default_rng(0).permutation(150)[:90]
-    bank = bank_of(X, rows)
-    ordered = np.sort(rows)
-    first = Booster(bank, rows, Y[rows], Full(), n_rounds=10)
-    second = Booster(bank, ordered, Y[ordered], Full(), n_rounds=10)
-    for _ in range(10):
-        left, two = first.next_round(), second.next_round()
-        assert left.terms[0].feature == two.terms[0].feature
-        assert left.rows[0]["edge"] == pytest.approx(two.rows[0]["edge"], abs=1e-6)
-
-
-def test_the_strategy_is_copied() -> None:
-    laminating = Laminating()
-    first, second = booster_of(laminating), booster_of(laminating)
-    rows_of(first, 3)
-    assert vars(laminating) == {"n_features": None, "scheme": "iid"}
-    assert first.strategy is not laminating
-    assert rows_of(second, 3) == rows_of(booster_of(Laminating()), 3)
 
 
 def test_seeds_and_generators() -> None:
@@ -247,33 +167,6 @@ def test_a_weight_of_two_is_two_examples(learner: str) -> None:
     second = Booster(bank_of(X[twice]), None, Y[twice], "full", learner, n_rounds=4)
     for left, two in zip(rounds_of(first, 4), rounds_of(second, 4), strict=True):
         assert left.edge == pytest.approx(two.edge, abs=1e-6)
-
-
-def loss_of(run: Booster, rounds: list[Round], X: NDArray[Any], Y: NDArray[Any]) -> float:
-    """log10 of the mean of exp(-y f): uniform weights."""
-    terms = [term for finished in rounds for term in finished.terms]
-    scores = Model(run._rows.families, terms, Y.shape[1]).decision_function(X)
-    return float(np.log10(np.exp(-Y * scores).mean()))
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("n_labels", [1, 2, 4, 17])
-def test_scores_are_sums_of_outputs_and_the_loss_is_theirs(learner: str, n_labels: int) -> None:
-    X = table()
-    Y = np.where(np.random.default_rng(1).random((80, n_labels)) < 0.4, 1, -1).astype(np.int8)
-    Y[0], Y[1] = 1, -1
-    bank = bank_of(X, groups=2)
-    run = Booster(bank, None, Y, "full", learner, weight_init="uniform", n_rounds=8)
-    rounds = rounds_of(run, 8)
-    scores, terms = np.zeros(Y.shape), [term for finished in rounds for term in finished.terms]
-    model = Model(bank.families, terms, n_labels)
-    assert len(model) == 8
-    for at, finished in enumerate(rounds, start=1):
-        sides = np.array([X[:, term.feature] >= term.value for term in finished.terms])
-        scores += finished.terms[0].alpha * TermArrays(finished.terms, n_labels).outputs(sides)
-        np.testing.assert_allclose(model.decision_function(X, at), scores, rtol=0, atol=1e-12)
-    loss = float(np.log10(np.exp(-Y * scores).mean()))
-    assert rounds[-1].rows[-1]["log10_loss"] == pytest.approx(loss, abs=1e-6)
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

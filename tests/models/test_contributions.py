@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits
 
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.families import Columns, Haar, Identity
@@ -89,30 +89,6 @@ def test_they_are_shapley_values(seed: int, with_background: bool) -> None:
         naive = naive_contributions(model, X[row], shares)
         np.testing.assert_allclose(base, naive[0], rtol=1e-12, atol=least)
         np.testing.assert_allclose(values[row], naive[1], rtol=1e-12, atol=least)
-
-
-def test_a_stump_contributes_alpha_v_phi() -> None:
-    X, y = load_iris(return_X_y=True)
-    fitted = BoostSampleClassifier(
-        learner="stump", n_rounds=20, learning_rate=1.0, random_state=0
-    ).fit(X, y)
-    model = fitted.model_
-    contributions = fitted.contributions(X)
-    base, expected = np.zeros(3), np.zeros((150, 4, 3))
-    for feature, threshold, votes, alpha in zip(
-        model.feature, model.threshold, model.votes, model.alpha, strict=True
-    ):
-        phi = np.where(X[:, feature].astype(np.float32) >= np.float32(threshold), 1, -1)
-        if threshold == -np.inf:
-            base += alpha * votes
-        else:
-            expected[:, feature] += alpha * phi[:, None] * votes
-    np.testing.assert_allclose(contributions.values, expected, atol=1e-13)
-    assert (model.threshold == -np.inf).any()
-    np.testing.assert_allclose(contributions.base, base, atol=1e-13)
-    centred = fitted.contributions(X, background=X)
-    np.testing.assert_allclose(centred.values, expected - expected.mean(axis=0), atol=1e-13)
-    np.testing.assert_allclose(centred.base, fitted.decision_function(X).mean(axis=0), atol=1e-13)
 
 
 def shap_forest(model: Model, shares: NDArray[np.float64]) -> dict[str, Any]:

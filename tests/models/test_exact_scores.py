@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from boostsample.families import Columns
 from boostsample.kernels.scores import ROWS, add_stump_scores, add_table_scores
 from boostsample.models import model as module
-from boostsample.models.model import Model, exact_coefficients, make_tables
+from boostsample.models.model import Model, exact_coefficients
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
 
@@ -110,12 +110,6 @@ def test_stumps_are_summed_in_their_order(n: int, n_labels: int) -> None:
         want[i, label] += np.cumsum(signed)[-1]
     add_stump_scores(sides, voted, np.full((n_labels + 1, ROWS), np.nan), got)
     np.testing.assert_array_equal(got, want)
-
-
-def test_no_stumps_have_no_tables() -> None:
-    tables = make_tables(np.empty(0, np.int64), np.empty(0, np.float32), np.empty((0, 3)))
-    assert [table.shape for table in tables] == [(0,), (0,), (0,), (0, 3)]
-    assert list(tables.parts(5)) == []
 
 
 def test_parts_and_large_models(monkeypatch: pytest.MonkeyPatch) -> None:

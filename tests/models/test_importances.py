@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -138,17 +137,6 @@ def test_a_column_of_categories_has_the_sum_of_its_indicators() -> None:
         sums[model.columns_.origin[feature]] += share
     np.testing.assert_allclose(model.feature_importances_, sums / sums.sum())
     assert model.feature_importances_.argmax() == 1
-
-
-def test_a_loaded_model_has_the_same_importances(tmp_path: Path) -> None:
-    y = np.arange(40) % 2
-    X = np.stack([np.where(y == 0, np.nan, 1.0), np.zeros(40)], axis=1)
-    model = BoostSampleClassifier("full", n_rounds=2, random_state=0).fit(X, y)
-    model.save(tmp_path / "model.bsm")
-    loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
-    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
-    assert loaded.family_importances_ == model.family_importances_
-    assert loaded.n_rounds_ == model.n_rounds_
 
 
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])

@@ -206,31 +206,6 @@ def test_the_members_of_a_family_are_about_equally_likely(sizes: tuple[int, ...]
         assert within < (freedom + 5 * np.sqrt(2 * freedom)) * draws * p
 
 
-def test_chances_that_would_differ_by_more_take_no_tiles() -> None:
-    """A member's chance in a tile of m is about 1 / (m + mean of the other tiles)."""
-    rng, n_refused = np.random.default_rng(0), 0
-    for _ in range(300):
-        sizes = tuple(np.exp(rng.uniform(4, 9, rng.integers(1, 7))).astype(int).tolist())
-        most = int(rng.choice([4, 20, 200]))
-        counts = [int(rng.integers(0, min(size, most), endpoint=True)) for size in sizes]
-        if feature_tiles(sizes) is None or sum(counts) == 0:
-            continue
-        tiles, family = tiles_of(sizes), family_of(sizes, tiles_of(sizes).order)
-        n_tiles = tiles.ends.size - 1
-        drawn = sample_tile_members(infos(sizes), counts, rng)
-        if drawn is None:
-            n_refused += 1
-            continue
-        needed = max(-(-c // (s // n_tiles)) for c, s in zip(counts, sizes, strict=True) if c)
-        for k, count in enumerate(counts):
-            edges = zip(tiles.ends[:-1], tiles.ends[1:], strict=True)
-            held = np.array([(family[a:b] == k).sum() for a, b in edges])
-            chances = 1.0 / (held + (needed - 1) * held.mean())
-            relative = chances * needed * held.mean()
-            assert count == 0 or 0.95 < relative.min() <= relative.max() < 1.06
-    assert 50 < n_refused < 250
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_members_of_small_families_are_equally_likely(seed: int) -> None:
     """Every number of members of every small family: members, and pairs of them."""

@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import SCHEMES
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import SignedWeights
 from boostsample.strategies import UniformNaive
 from tests import naive, naive_samplers
 from tests.kernels.test_weight_update import from_planes
@@ -121,26 +119,3 @@ def test_targets_of_products_and_nodes_of_trees(n_labels: int) -> None:
         expected = (run.shares * signs)[rows.examples]
         np.testing.assert_allclose(values / sizes, expected, rtol=1e-4)
         np.testing.assert_allclose(sizes.sum(), 1.0, rtol=1e-4)
-
-
-def test_other_draws_are_the_same_after_a_logistic_one() -> None:
-    run = Run(3)
-    plain = run.weights.draw(T, SCHEMES["iid"], np.random.default_rng(3))
-    logistic, _ = run.drawn(run.weights, np.random.default_rng(3))
-    again = run.weights.draw(T, SCHEMES["iid"], np.random.default_rng(3))
-    np.testing.assert_array_equal(plain.examples, again.examples)
-    assert not np.array_equal(plain.examples, logistic.examples)
-
-
-def test_a_loss_of_zero_leaves_the_weights_of_the_loop() -> None:
-    """u / (1 + exp(y f)) tends to u exp(-y f), without underflow."""
-    run = Run(3)
-    run.weights.log_loss = -5000.0
-    np.testing.assert_array_equal(run.weights._logistic(), run.weights.values)
-
-
-def test_weights_without_their_initial_values_refuse() -> None:
-    Y = noisy_labels(N)
-    weights = SignedWeights(Y, np.ones(Y.shape), np.arange(N))
-    with pytest.raises(SettingError, match="initial=None; pass SignedWeights how"):
-        weights.draw(5, SCHEMES["filter"], np.random.default_rng(0), logistic=True)

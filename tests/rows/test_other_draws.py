@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
-from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED, largest, nested_scheme
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
@@ -17,40 +16,15 @@ from tests import naive_samplers as naive
 from tests.problems import Do, bank_of, noisy_labels, step_of, table
 from tests.rows.test_nested_samples import WEIGHTS, nested_by
 from tests.rows.test_sampling_schemes import (
-    CASES,
     REPETITIONS,
-    Case,
     Z,
     drawn_by,
-    estimates,
-    excess,
-    is_unbiased,
     slow_without_jit,
 )
 from tests.test_step_draws import dense
 
 OTHERS = ("mvs", "goss", "uniform", "heaviest")
 N, T = 60, 17
-
-
-def test_the_register_names_them_all() -> None:
-    assert set(UNPROMISED) == {"filter", *OTHERS}
-    assert set(UNPROMISED) < set(SCHEMES)
-
-
-@slow_without_jit
-@pytest.mark.parametrize("scheme", OTHERS)
-def test_each_of_them_breaks_the_promise(scheme: str) -> None:
-    """Otherwise the register would be too careful."""
-    plain, broken = CASES["random"], []
-    few = np.where(np.random.default_rng(2).random((len(plain.X), 1)) < 0.1, 1.0, 1e-4)
-    few_heavy = Case(plain.X, plain.Y[:, :1], few)
-    for case in (few_heavy, CASES["skewed"], CASES["heavy examples"]):
-        G = case.edges()
-        for size in (12, 24):
-            sample = estimates(case, scheme, size, REPETITIONS, seed=size)
-            broken += [not is_unbiased(sample, G).all(), (excess(sample, G, size) > Z).any()]
-    assert any(broken)
 
 
 def weights_of(n_labels: int) -> tuple[SignedWeights, NDArray[np.float64]]:
@@ -138,24 +112,6 @@ def test_the_heaviest_of_nested_samples() -> None:
     for size, drawn in zip((1, 5, 33), nested_by("heaviest", weight, (1, 5, 33), 0), strict=True):
         assert sorted(drawn.examples.tolist()) == naive.heaviest(weight.tolist(), size)
         assert (drawn.factors == 1).all()
-
-
-def test_nested_samples_of_goss_are_joined_ones() -> None:
-    weight = np.arange(1, 41, dtype=np.float32)
-    (_, first), (_, second) = [
-        (nested.scale, nested.drawn)
-        for nested in nested_scheme("goss")(weight, np.empty(0), (6, 15), np.random.default_rng(0))
-    ]
-    assert second.examples[:6].tolist() == first.examples.tolist()
-    assert second.examples[6:].tolist()[-6:] == [34, 35, 36, 37, 38, 39]  # 2/3 of 9
-    assert sorted(set((first.factors / 6).round(6).tolist())) == [1, 18]  # 36 / 2
-    assert sorted(set((second.factors[6:] / 9).round(4).tolist())) == [1, 11.3333]  # 34 / 3
-
-
-@pytest.mark.parametrize("n", [0, 1, 3, 9, 10])
-def test_the_largest_and_ties(n: int) -> None:
-    values = np.array([3, 1, 3, 0, 2, 3, 2, 0, 0, 5], np.float32)
-    assert largest(values, n).tolist() == naive.heaviest(values.tolist(), n)
 
 
 @pytest.mark.parametrize("mass", [1e-9, 0.1, 0.5, 0.9, 0.999, 1.0])

@@ -71,23 +71,3 @@ def test_they_find_what_float64_finds(n_labels: int, monkeypatch: pytest.MonkeyP
             np.testing.assert_allclose(rough.edge, fine.edge, atol=3e-6)
             signed = searcher.signed_edges(rough, rows)
             np.testing.assert_allclose(signed, fine.edge, atol=3e-6)
-
-
-@compiled
-def test_features_of_the_same_bins_are_equal() -> None:
-    """In one group and in different ones; the first one searched is the best."""
-    searcher = Watched(900)
-    rows = searcher.draw(300, "iid", np.random.default_rng(0))
-    for features in ([3, 3], [3, 1, 3, 3, 3, 3, 3, 3], [0, 1, 2, 3, 4, 5, 3]):
-        stumps = searcher.search(np.array(features), rows, False)
-        same = stumps[stumps.feature == 3]
-        assert np.unique(same.edge).size == np.unique(same.threshold).size == 1
-
-
-@compiled
-@pytest.mark.parametrize("scheme", ["iid", "stratified"])
-def test_the_tie_is_that_of_edges_whatever_the_scale(scheme: str) -> None:
-    searcher = Watched(2000)
-    for rows in searcher.draw_nested([100, 600], scheme, np.random.default_rng(0)):
-        searcher.search(np.arange(8), rows, False)
-    assert min(tie for tie, _ in searcher.seen) >= module._ROUGH_TIE

@@ -295,25 +295,6 @@ def test_distinct_draws_and_their_inclusion_probabilities(T: int) -> None:
         assert (np.abs(counts - REPETITIONS * pi) <= Z * spread + 1e-6).all()
 
 
-@slow_without_jit
-@pytest.mark.parametrize("scheme", ["iid", "stratified"])
-def test_hits_are_proportional_to_the_weights(scheme: str) -> None:
-    weight = (10.0 ** np.random.default_rng(4).uniform(-3, 0, 40)).astype(np.float32)
-    share = weight.astype(np.float64) / weight.astype(np.float64).sum()
-    T, hits = 13, np.zeros(40)
-    for seed in range(REPETITIONS):
-        drawn = drawn_by(scheme, weight, T, seed)
-        hits_of_rows = drawn.factors * T * weight[drawn.examples]
-        np.testing.assert_allclose(hits_of_rows, np.rint(hits_of_rows), rtol=1e-6)
-        assert np.rint(hits_of_rows).sum() == T
-        if scheme == "stratified":  # an example is hit once in each stratum that it fills
-            expected = T * share[drawn.examples]
-            assert (np.abs(np.rint(hits_of_rows) - expected) < 2).all()
-        hits[drawn.examples] += hits_of_rows
-    spread = np.sqrt(REPETITIONS * T * share * (1 - share))
-    assert (np.abs(hits - REPETITIONS * T * share) <= Z * spread + 1e-3).all()
-
-
 def test_schemes_by_name() -> None:
     assert {*NAMES, *UNPROMISED} == set(SCHEMES)
     for name in NAMES:

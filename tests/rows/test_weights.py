@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import tracemalloc
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError
-from boostsample.jit.vectors import LANES
-from boostsample.kernels.array_layout import aligned, row_layout
+from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import SCHEMES
-from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, SignedWeights, initial_weights
+from boostsample.rows.weights import FULL_STEP, SignedWeights, initial_weights
 from tests import naive
 from tests.kernels.test_weight_update import from_planes
 from tests.problems import noisy_labels
@@ -41,25 +38,6 @@ def test_initial_weights(init: str, n_labels: int) -> None:
 def test_unknown_initial_weights() -> None:
     with pytest.raises(SettingError, match=r"'balance' \(did you mean 'balanced'\?\).*uniform"):
         initial_weights(labels(3, 2), "balance")
-
-
-def test_the_padding_is_the_least_that_vectors_allow() -> None:
-    for n_labels in range(1, 200):
-        blocks, tail = row_layout(n_labels)
-        assert tail in (0, 1, 2, 4)
-        least = next(n for n in range(n_labels, n_labels + 8) if n % 8 in (0, 1, 2, 4))
-        assert LANES * blocks + tail == least
-    assert row_layout(26) == (3, 2)
-
-
-@pytest.mark.parametrize("size", [1, 7, 1000])
-def test_aligned_starts_on_a_cache_line(size: int) -> None:
-    for dtype in (np.float32, np.uint8):
-        array = aligned(size, dtype)
-        assert array.shape == (size,)
-        assert array.dtype == dtype
-        assert array.ctypes.data % 64 == 0
-        assert not array.any()
 
 
 def reference(Y: NDArray[np.int8], u: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -92,77 +70,6 @@ def test_a_run_of_updates(n_labels: int) -> None:
         np.testing.assert_allclose(matrix[:, :n_labels], signed, rtol=2e-5, atol=1e-12)
         np.testing.assert_allclose(rows.base * rows.scale, matrix.sum(axis=0), atol=1e-6)
         assert abs(np.abs(matrix).astype(np.float64).sum() - 1) < 1e-6
-
-
-def test_after_an_update_the_stump_has_edge_zero() -> None:
-    """The weak learner is useless on the new weights ([SS99])."""
-    Y = noisy_labels(50)
-    weights = SignedWeights(Y, np.ones(Y.shape), np.arange(50))
-    column = np.random.default_rng(0).integers(0, 5, 50).astype(np.uint8)
-    sums = weights.label_sums(column, 2)
-    votes = np.where(sums >= 0, 1, -1).astype(np.int8)
-    factors = FULL_STEP.factors(float(np.abs(sums).sum()), weights.mass)
-    weights.update(column, 2, votes, factors)
-    assert abs(float((weights.label_sums(column, 2) * votes).sum())) < 1e-6
-
-
-def test_all_examples_are_not_copied() -> None:
-    weights = SignedWeights(labels(50, 3), np.ones((50, 3)), np.arange(50))
-    first, second = weights.exact(), weights.exact()
-    assert np.shares_memory(first.values, second.values)
-    assert first.values.ctypes.data % 64 == 0
-
-
-def test_weights_never_underflow() -> None:
-    """An example that every round gets right stays above the floor and keeps its sign."""
-    n = 20
-    Y = np.ones((n, 1), np.int8)
-    Y[0] = -1
-    weights = SignedWeights(Y, np.ones((n, 1)), np.arange(n))
-    column = np.full(n, 3, np.uint8)
-    for _ in range(500):
-        weights.update(column, 1, np.ones(1, np.int8), FULL_STEP.factors(0.5, weights.mass))
-    rows = weights.exact()
-    assert (np.abs(rows.values) >= np.float32(WEIGHT_FLOOR)).all()
-    np.testing.assert_array_equal(np.sign(rows.values), Y[:, 0])
-    assert rows.values[0] * rows.scale == pytest.approx(-1.0)
-
-
-def test_state_and_restore() -> None:
-    rng = np.random.default_rng(0)
-    Y, column = labels(50, 3), rng.integers(0, 5, 50).astype(np.uint8)
-    weights = SignedWeights(Y, rng.random((50, 3)), np.arange(50))
-    votes = np.array([1, -1, 1], np.int8)
-    weights.update(column, 2, votes, FULL_STEP.factors(0.2, weights.mass))
-    state = weights.state()
-    copied = {k: np.copy(v) for k, v in state.items()}
-
-    def onwards() -> list[Any]:
-        weights.update(column, 3, votes, FULL_STEP.factors(0.1, weights.mass))
-        drawn = weights.draw(7, SCHEMES["iid"], np.random.default_rng(1))
-        results = [weights.label_sums(column, 1), drawn.values.copy(), drawn.examples.copy()]
-        weights.release()
-        return results
-
-    first = onwards()
-    for name, value in state.items():
-        np.testing.assert_array_equal(value, copied[name])  # a state is a copy
-    weights.restore(state)
-    for got, want in zip(onwards(), first, strict=True):
-        np.testing.assert_array_equal(got, want)
-    other = SignedWeights(labels(51, 3), np.ones((51, 3)), np.arange(51))
-    with pytest.raises(DataError, match="204 padded label weights, got 200"):
-        other.restore(state)
-
-
-@pytest.mark.parametrize("columns", [np.arange(9, 59), np.random.default_rng(0).permutation(50)])
-def test_a_sample_names_the_columns_of_its_examples(columns: NDArray[np.int64]) -> None:
-    Y, u = labels(50, 3), np.random.default_rng(1).random((50, 3))
-    plain, other = SignedWeights(Y, u, np.arange(50)), SignedWeights(Y, u, columns)
-    want = plain.draw(20, SCHEMES["iid"], np.random.default_rng(2))
-    got = other.draw(20, SCHEMES["iid"], np.random.default_rng(2))
-    assert got.examples.tolist() == columns[want.examples].tolist()
-    np.testing.assert_array_equal(got.values, want.values)
 
 
 def test_samples_of_one_round_do_not_overwrite_each_other() -> None:

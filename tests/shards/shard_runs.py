@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostsample.banks.bank import FeatureBank
+from boostsample.families import Columns
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.shard_source import FileSource, array_sources
 from boostsample.shards.transport import LocalShards, Lost
 from tests.problems import bank_of, noisy_labels, table
 
@@ -18,6 +21,24 @@ def small_sources(n_shards: int = 3, n: int = 120, n_labels: int = 3, weight: An
     """Sources of a table of 8 features in 2 families."""
     bank: FeatureBank = bank_of(table(n), groups=2)
     return array_sources(bank, noisy_labels(n, n_labels), n_shards, weight)
+
+
+def file_sources(folder: Path, n: int, n_shards: int) -> list[FileSource]:
+    """Sources of a table of 20 columns and 3 classes in files."""
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, n)
+    X = rng.integers(0, 200, (n, 20)) + 9 * codes[:, None] * (rng.random((n, 20)) < 0.5)
+    Y = np.where(np.arange(3) == codes[:, None], 1, -1).astype(np.int8)
+    bank = FeatureBank.build([Columns(range(20), "columns")], X.astype(np.float32))
+    np.save(folder / "bins.npy", np.ascontiguousarray(bank.bins.T))
+    np.save(folder / "labels.npy", Y)
+    cuts, n_bins = np.array(bank.cuts), np.array(bank.n_bins)
+    ends = np.arange(n_shards + 1) * n // n_shards
+    files = str(folder / "bins.npy"), str(folder / "labels.npy")
+    return [
+        FileSource(bank.families, files[0], cuts, n_bins, files[1], low, high)
+        for low, high in itertools.pairwise(ends.tolist())
+    ]
 
 
 def shard_booster(
@@ -30,21 +51,6 @@ def shard_booster(
     of_run: dict[str, Any] = {"n_rounds": 7, "rng": 0, **settings}
     made = LocalShards(small_sources()) if shards is None else shards
     return ShardBooster(made, strategy, learner, **of_run)
-
-
-def bits(rounds: Sequence[Any]) -> list[str]:
-    """All that rounds are, without seconds, as texts that hold each bit."""
-    texts = []
-    for finished in rounds:
-        texts.append(repr([{**row, "seconds": 0.0} for row in finished.rows]))
-        texts.append(float(finished.edge).hex())
-        for term in finished.terms:
-            votes = [
-                None if votes is None else votes.tolist() for votes in (term.votes, term.below)
-            ]
-            cut = term.feature, term.threshold, float(term.value).hex(), float(term.alpha).hex()
-            texts.append(repr((*cut, votes, term.search, term.parent, term.side)))
-    return texts
 
 
 class LosingShards(LocalShards):

@@ -17,13 +17,11 @@ from boostsample.dask import (
     ShardBooster,
     ShardData,
 )
-from boostsample.dask.inputs.table import _check_here
-from boostsample.dask.versions import versions_here
 from boostsample.errors import DataError, SettingError, ShardError
 from tests.dask.kills import Fits
 from tests.experiments.cluster import Cluster
-from tests.shards.cluster_runs import file_sources
-from tests.shards.shard_runs import bits, shard_booster, small_sources
+from tests.loop.checkpoint_runs import bits
+from tests.shards.shard_runs import file_sources, shard_booster, small_sources
 
 distributed: Any = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -189,13 +187,6 @@ def test_a_worker_of_other_versions_does_not_replace_a_lost_one(
     other = shard_booster("uniform-naive")
     other.replay([done.terms for done in rounds], [done.edge for done in rounds], state)
     assert bits(rounds) + trained(other) == straight
-
-
-def test_a_worker_that_joins_while_rows_are_read_checks_itself(client: Any) -> None:
-    expected = {**versions_here(), "boostsample": "0.3"}
-    client.submit(_check_here, versions_here()).result()
-    with pytest.raises(ShardError, match=r"the worker tcp.* has .* client has boostsample 0\.3;"):
-        client.submit(_check_here, expected).result()
 
 
 def test_fits_with_kills_end_well_and_others_are_found(cluster: Cluster, tmp_path: Path) -> None:

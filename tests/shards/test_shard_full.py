@@ -57,11 +57,6 @@ def test_real_data_for_100_rounds(name: str, request: pytest.FixtureRequest) -> 
     compare(*training_set(name, folder), 3, 100, "stump", "balanced")
 
 
-@slow_without_jit
-def test_mnist_for_15_rounds(data_dir: Path) -> None:
-    compare(*training_set("mnist", data_dir), 2, 15, "stump", "balanced")
-
-
 @pytest.mark.parametrize("n_shards", [1, 2, 3])
 @pytest.mark.parametrize("n_labels", [1, 3, 17])
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4", "product:n_terms=2"])

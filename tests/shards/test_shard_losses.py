@@ -15,13 +15,8 @@ from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.shards.shard_source import ShardData
 from boostsample.shards.transport import LocalShards, Lost
-from tests.shards.shard_runs import (
-    LosingShards,
-    bits,
-    random_losses,
-    shard_booster,
-    small_sources,
-)
+from tests.loop.checkpoint_runs import bits
+from tests.shards.shard_runs import LosingShards, random_losses, shard_booster, small_sources
 
 LEARNERS = ("stump", "product:n_terms=2", "tree:n_leaves=4")
 STRATEGIES = ("laminating", "mas-1q", "filterboost", "laminating:scheme=distinct")
@@ -58,23 +53,6 @@ def test_every_exchange_can_be_the_one(learner: str) -> None:
             break
         n += 1
     assert n > 8
-
-
-@pytest.mark.parametrize("learner", LEARNERS)
-def test_lost_after_restore(learner: str) -> None:
-    first = shard_booster(learner=learner)
-    start = [first.next_round() for _ in range(3)]
-    state = first.state()
-    straight = bits([*start, *trained(first)])
-    shards = LosingShards(small_sources(), random_losses(3, 2000, 3), late=True)
-    second = shard_booster(learner=learner, shards=shards)
-    second.next_round()
-    second.restore(state)
-    texts = bits([*start, *trained(second)])
-    assert [text for text in texts if "bytes" not in text] == [
-        text for text in straight if "bytes" not in text
-    ]
-    assert shards.lost > 0
 
 
 class FailingShards(LocalShards):

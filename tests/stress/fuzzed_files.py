@@ -1,24 +1,16 @@
 """Damaged files of every kind that we read: read correctly, or refused in one clear line.
 
-    python -m tests.stress.fuzzed_files --n 10000
-    python -m tests.stress.fuzzed_files --kinds npz model --n 100 --only 17
-
-Files are damaged as `tests.stress.file_damage` does and read in a forked process with 4 GiB of
-memory. A crash, a hang, another exception than ours, or a pickle that was loaded is a fault. 10,000
-files take about a minute if TMPDIR names a folder in memory, and up to ten times as long on a disk.
+Files are damaged as `tests.stress.file_damage` does. Another exception than ours, or a pickle that
+was loaded, is a fault.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import shutil
-import sys
 import tempfile
 import warnings
 import zlib
-from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +35,6 @@ from boostsample.experiments.tables.score_tables import result_table
 from boostsample.families import Columns
 from tests.stress.file_damage import damaged
 from tests.stress.fit_invariants import refusal
-from tests.stress.forked import outcomes
 
 
 class Kind(NamedTuple):
@@ -215,53 +206,3 @@ def check_file(kind: str, good: Path, names: Sequence[str], number: int, seed: i
                 text = refusal(error, most=1010)  # names and values of the file stand in it
         assert not marker.exists(), "a pickle was loaded"
     return text
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Read many damaged files in forked processes; the exit code says whether there was a fault."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
-    parser.add_argument("--n", type=int, default=10_000, help="number of files of each kind")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", type=int, help="one file, in this process")
-    options = parser.parse_args(arguments)
-    faults = 0
-    for kind in options.kinds:
-        with tempfile.TemporaryDirectory() as place:
-            good = Path(place) / "good"
-            good.mkdir()
-            names = KINDS[kind].make(good)
-            KINDS[kind].read(good)
-            if options.only is not None:
-                sys.stdout.write(check_file(kind, good, names, options.only, options.seed) + "\n")
-                continue
-            counts = _check_many(kind, good, names, options.n, options.seed)
-            faults += options.n - counts["read"] - counts["refused"]
-            sys.stdout.write(
-                f"{kind}: {options.n} files, {json.dumps(dict(sorted(counts.items())))}\n"
-            )
-            sys.stdout.flush()
-    return int(faults > 0)
-
-
-def _check_many(kind: str, good: Path, names: Sequence[str], n: int, seed: int) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for outcome in outcomes(
-        lambda number: check_file(kind, good, names, number, seed), range(n), gigabytes=4
-    ):
-        result = (
-            "read"
-            if outcome.text == "read"
-            else "refused"
-            if outcome.kind == "ok"
-            else outcome.kind
-        )
-        counts[result] += 1
-        if outcome.kind != "ok":
-            sys.stdout.write(f"{kind} {outcome.number} {outcome.kind}: {outcome.text}\n")
-            sys.stdout.flush()
-    return counts
-
-
-if __name__ == "__main__":
-    sys.exit(main())

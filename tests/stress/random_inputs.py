@@ -1,21 +1,11 @@
 """Random small inputs for the classifier: each is fitted well, or refused in one clear line.
 
-    python -m tests.stress.random_inputs --n 3000 --seed 0
-    python -m tests.stress.random_inputs --only 17
-
 Input `number` of a seed is always the same. The invariants are in `tests.stress.fit_invariants`.
 """
 
 from __future__ import annotations
 
-import argparse
 import inspect
-import os
-import sys
-import tempfile
-from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +14,6 @@ from boostsample import BoostSampleClassifier
 from boostsample.registry import STRATEGIES
 from boostsample.strategies import Laminating, UniformNaive
 from tests.stress.fit_invariants import check_fit
-from tests.stress.forked import outcomes
 from tests.stress.random_tables import random_examples, random_labels, random_weights
 
 _LEARNERS = ("stump", "stump", "product", "product:n_terms=2", "tree", "tree:n_leaves=3")
@@ -144,43 +133,3 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
 def check_case(case: Case) -> str:
     """ "fit", or the line that refuses the input; AssertionError if it is neither."""
     return check_fit(case.settings, case.X, case.y, case.sample_weight)
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Check many inputs in forked processes; the exit code says whether there was a fault."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--n", type=int, default=3000, help="number of inputs")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0, help="number of the first input")
-    parser.add_argument("--only", type=int, help="one input, in this process")
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(Path(folder) / "cache")
-        if options.only is not None:
-            case = random_case(options.only, options.seed)
-            sys.stdout.write(f"{case.words}\n{check_case(case)}\n")
-            return 0
-        return _check_many(options.first, options.n, options.seed)
-
-
-def _check_many(first: int, n: int, seed: int) -> int:
-    counts: Counter[str] = Counter()
-    for outcome in outcomes(
-        lambda number: check_case(random_case(number, seed)), range(first, first + n), seconds=120
-    ):
-        kind = (
-            "fits" if outcome.text == "fit" else "refused" if outcome.kind == "ok" else outcome.kind
-        )
-        counts[kind] += 1
-        if outcome.kind != "ok":
-            words = random_case(outcome.number, seed).words
-            sys.stdout.write(f"{outcome.number} {outcome.kind}: {words}\n{outcome.text}\n")
-        elif kind == "refused":
-            sys.stdout.write(f"{outcome.number} {outcome.text}\n")
-        sys.stdout.flush()
-    sys.stdout.write(f"{n} inputs of seed {seed}: {dict(sorted(counts.items()))}\n")
-    return int(counts["fits"] + counts["refused"] < n)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

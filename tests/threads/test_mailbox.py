@@ -17,8 +17,6 @@ from boostsample.threads.mailbox import (
     MAILBOX_SIZE,
     call_back_from_mailbox,
     mailbox_finished,
-    mailbox_is_idle,
-    mark_mailbox_done,
     put_in_mailbox,
     serve_mailbox,
 )
@@ -79,15 +77,6 @@ def test_a_kernel_gets_its_arguments(box: Any, yes: bool, step: int, frozen: boo
     assert np.array_equal(run(box, work(rows, yes)), alone[-1])
 
 
-def test_many_pieces_of_work_in_turn(box: Any) -> None:
-    rng = np.random.default_rng(0)
-    for n in rng.integers(0, 50, 500):
-        rows = rng.integers(0, 6, n)
-        alone = work(rows)
-        gather(*alone)
-        assert np.array_equal(run(box, work(rows)), alone[-1])
-
-
 def test_the_other_thread_needs_no_gil(box: Any) -> None:
     arguments = work(np.arange(6))
     run(box, arguments)[:] = np.nan  # compiled
@@ -101,21 +90,6 @@ def test_the_other_thread_needs_no_gil(box: Any) -> None:
     finally:
         sys.setswitchinterval(before)
     assert time.monotonic() < until
-
-
-def test_nothing_comes() -> None:
-    assert not serve_mailbox(np.zeros(MAILBOX_SIZE, np.int64), 1000)
-
-
-def test_what_is_not_done_is_not_finished() -> None:
-    box = np.zeros(MAILBOX_SIZE, np.int64)
-    assert mailbox_finished(box, 1)
-    assert mailbox_is_idle(box)
-    call_back_from_mailbox(box)
-    assert not mailbox_finished(box, 1000)
-    assert not mailbox_is_idle(box)
-    mark_mailbox_done(box)
-    assert mailbox_finished(box, 1)
 
 
 def test_arguments_that_do_not_fit_are_refused() -> None:

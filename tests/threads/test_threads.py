@@ -45,12 +45,6 @@ def test_stretches_cover_the_work_once_and_end_at_cuts(n: int, cuts: list[int]) 
     assert {end for _, end in seen} <= set(cuts)
 
 
-def test_stretches_are_as_even_as_the_cuts_allow() -> None:
-    seen: list[int] = []
-    share(Threads(2), lambda first, end: seen.append(end - first), range(0, 101, 5))
-    assert sorted(seen) == [50, 50]
-
-
 def test_threads_work_at_the_same_time() -> None:
     both = threading.Barrier(2, timeout=300)
 
@@ -222,26 +216,6 @@ def test_no_work_is_lost_whoever_is_slow(pause: float) -> None:
         assert sorted(seen) == [0, 1, 2]
         if slow < 0:
             time.sleep(pause)
-
-
-def test_work_is_not_shared_for_a_while_where_others_are_late() -> None:
-    threads, seen = Threads(2), list[tuple[int, int]]()
-    for pause in (8, 16, 32):
-        threads._learn(0.001, 0.0015)  # seconds: alone it would have been done in two milliseconds
-        seen.clear()
-        for _ in range(pause):
-            share(threads, lambda first, end: seen.append((first, end)), [0, 1, 2])
-        assert seen[: pause - 1] == [(0, 2)] * (pause - 1)
-        assert sorted(seen[pause - 1 :]) == [(0, 1), (1, 2)]
-        threads._alone, threads._pause = 0, 2 * pause
-
-
-def test_work_is_shared_again_when_nobody_is_late() -> None:
-    threads = Threads(2)
-    threads._pause = 512
-    for pause in (256, 128, 64, 32, 16, 8, 8):
-        threads._learn(0.001, 0.0011)
-        assert (threads._alone, threads._pause) == (0, pause)
 
 
 def test_threads_end_with_their_object() -> None:
