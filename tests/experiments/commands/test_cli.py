@@ -58,17 +58,8 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
         assert "compare" in capsys.readouterr().out
     assert main(["compare", "--help"]) == 0
     assert "--strategies" in capsys.readouterr().out
-
-
-def test_summaries_are_whole_and_errors_name_the_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "..." not in out.partition("Commands:")[2]
-    assert "Make a report of results folders that compare has written: one self-contained" in out
     assert main(["plot", "--wat", "x"]) == 2
     assert error_of(capsys).endswith("See boostsample plot --help.")
-    assert main(["--wat"]) == 2
-    assert error_of(capsys).endswith("See boostsample --help.")
 
 
 def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,13 +89,6 @@ def test_lists_import_nothing_slow() -> None:
     subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True, capture_output=True)
 
 
-def test_the_package_is_the_command() -> None:
-    command = [sys.executable, "-m", "boostsample", "--version"]
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"boostsample {boostsample.__version__}\n"
-
-
 def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--results", "new", "--history", "--plot", "curves.svg", "--jobs", "2"]
     assert main([*QUICK, *options, "--strategies", "uniform-naive:n_features=2,laminating"]) == 0
@@ -128,14 +112,10 @@ def test_a_step_size_is_part_of_the_results(capsys: pytest.CaptureFixture[str]) 
     assert f"balanced initial weights, learner {label}\n" in out
     assert f"settings in use\nfull\nlearner {label}\n" in out
     assert main([*command, "full"]) == 0
-    assert "learning_rate" not in capsys.readouterr().out
     small, full = read_results("small"), read_results("full")
     assert {row["learner"] for row in small.rows} == {label}
-    assert {row["learner"] for row in full.rows} == {"stump"}
-    assert (small.settings["learning_rate"], small.settings["smoothing"]) == (0.25, 0.5)
     assert small.rows[1]["log10_loss"] > full.rows[1]["log10_loss"]
-    assert main(["table", "small", "full"]) == 0
-    assert f"full ({label})" in capsys.readouterr().out
+    capsys.readouterr()
     assert main([*command, "small", "--learning-rate", "0.5"]) == 2
     assert "small" in error_of(capsys)
     assert main(["compare", "--learning-rate", "2"]) == 2
@@ -180,11 +160,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (["--budget", "1000"], "budget was None, is 1000"),
         (["--rounds", "2,8"], "rounds was 2,4, is 2,8"),
-        (["--rounds", "4"], "rounds was 2,4, is 4"),
-        (["--repeats", "1"], "repeats was 2, is 1"),
-        (["--seed", "1"], "seed was 0, is 1"),
         (["--strategies", "full"], "chess(d=3,J=3,L=3,n=60) laminating 0 is not in the new one"),
-        (["--data", "chess(d=3,n=61)"], "is not in the new one"),
     ],
 )
 def test_results_are_never_overwritten_by_those_of_another_grid(
@@ -200,21 +176,6 @@ def test_results_are_never_overwritten_by_those_of_another_grid(
     assert message in line
     assert "name another folder" in line
     assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
-
-
-def test_areas_are_shown_at_the_marks_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """Runs that end early have one at their end, too."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3)).round(2)
-    lines = [",".join([*map(str, row), str(int(row[0] > 0))]) for row in X.tolist()]
-    Path("x.csv").write_text("\n".join(["a,b,c,y", *lines]))
-    args = ["--strategies", "uniform-naive:n_features=1,full", "--rounds", "1,10,20", "--quiet"]
-    assert main(["compare", "--data", "x.csv:label=y", *args, "--results", "new"]) == 0
-    assert {row["stumps"] for row in read_results("new").curves if row["auc"] == 1} - {1, 10, 20}
-    out = capsys.readouterr().out
-    assert "balanced accuracy of the test examples, mean (std) of 3 repetitions" in out
-    table = out.partition("area under the ROC curve")[2].partition("\n\n")[0]
-    assert [line.split()[0] for line in table.splitlines()[3:]] == ["1", "10", "20"]
 
 
 def test_more_rounds_continue_the_runs_of_a_folder(capsys: pytest.CaptureFixture[str]) -> None:
@@ -258,21 +219,16 @@ def test_what_the_library_logs_is_shown(
     assert logging.getLogger("boostsample").handlers == []
 
 
-def test_quiet_silences_progress_and_messages_only(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*QUICK, "--quiet", "--budget", "50"]) == 0
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    assert "note: full is left out" in captured.out
-    assert main([*QUICK, "--quiet", "--budget", "0"]) == 2
-    assert "budget must be" in error_of(capsys)
-
-
 def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*QUICK, "--budget", "2N", "--results", "new"]) == 0
     captured = capsys.readouterr()
     message = "full is left out: its search costs F * N = 3 * 45 = 135 looks, more than the budget"
     assert f"boostsample: {message} of 90;" in captured.err
     assert f"note: {message} of 90;" in captured.out
+    assert main([*QUICK, "--budget", "2N", "--quiet"]) == 0
+    quiet = capsys.readouterr()
+    assert quiet.err == ""
+    assert f"note: {message} of 90;" in quiet.out
     results = read_results("new")
     assert "full" not in {row["strategy"] for row in results.rows}
     assert message in results.settings["data_sets"][0]["notes"][0]
@@ -282,13 +238,10 @@ def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[s
     ("args", "message"),
     [
         (["campare"], "unknown command 'campare' (did you mean 'compare'?); known: "),
-        (["list", "datas"], "unknown kind of list 'datas'"),
-        (["compare", "--dat", "x"], "No such option '--dat'"),
         (["compare", "--repeats", "x"], "'x' is not a valid integer"),
         (["compare", "--data", "digit"], "unknown data set 'digit' (did you mean 'digits'?)"),
         (["compare", "--strategies", "ful"], "unknown strategy 'ful' (did you mean 'full'"),
         (["compare", "--strategies", "laminating:q=3"], "'q'; known: n_features, scheme"),
-        (["compare", "--strategies", "laminating:n_features=3"], "got 3"),
         (["compare", "--families", "haa"], "unknown family of digits 'haa'"),
         (["compare", "--rounds", "10;20"], "as in 10,100,300, got '10;20'"),
         (["compare", "--rounds", "0"], "at least 1, got 0"),
@@ -299,13 +252,7 @@ def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[s
         (["compare", "--seed", "-1"], "seed must be an integer at least 0, got -1"),
         (["compare", "--jobs", "0"], "jobs must be 1 or more, or -1 for all cores, got 0"),
         (["compare", "--budget", "ten"], "as in 10N, got 'ten'"),
-        (["compare", "--budget", "0"], "at least 1 look"),
-        (
-            ["compare", "--budget", "0.001N"],
-            "laminating from 2 features costs at least 2",
-        ),
         (["compare", "--budget", "0.007N", "--strategies", "full"], "no strategy is left"),
-        (["compare", "--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
     ],
 )
 def test_bad_usage_is_one_line_and_exit_code_2(
@@ -316,47 +263,23 @@ def test_bad_usage_is_one_line_and_exit_code_2(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        ("one class", "bad: there must be at least two different classes, got '1'"),
-        ("truncated", "bad.npz cannot be read, it is damaged"),
-        ("gone", "'bad.npz' must be an existing file"),
-    ],
-)
-def test_bad_data_is_one_line_and_exit_code_1(
-    capsys: pytest.CaptureFixture[str], damage: str, message: str
-) -> None:
-    path = Path("bad.npz")
-    np.savez(path, X=np.random.default_rng(0).random((40, 3)), y=np.ones(40, int))
-    if damage == "truncated":
-        path.write_bytes(path.read_bytes()[:300])
-    elif damage == "gone":
-        path.unlink()
+def test_bad_data_is_one_line_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("bad.npz").write_bytes(b"PK damaged")
     assert main(["compare", "--data", "bad.npz"]) == 1
-    assert message in error_of(capsys)
-    assert [*Path().iterdir()] == ([] if damage == "gone" else [path])
+    assert "bad.npz cannot be read, it is damaged" in error_of(capsys)
+    assert [path.name for path in Path().iterdir()] == ["bad.npz"]
 
 
-@pytest.mark.parametrize("place", ["file", "file/below", "/proc/boostsample"])
-def test_a_results_folder_that_cannot_be_written_is_found_out_before_the_run(
+@pytest.mark.parametrize("place", ["file", "file/below"])
+def test_what_cannot_be_written_is_found_out_before_the_run(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    if place.startswith("/proc") and not Path("/proc/self").is_dir():
-        pytest.skip("this system has no /proc")
     monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     Path("file").write_text("mine")
     assert main([*QUICK, "--results", place]) == 1
     line = error_of(capsys)
     assert f"results cannot be written to the folder '{place}'" in line
     assert "name another folder" in line
-    assert [path.name for path in Path().iterdir()] == ["file"]
-
-
-def test_a_plot_that_cannot_be_written_is_found_out_before_the_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
     assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
-    assert list(Path().iterdir()) == []
+    assert [path.name for path in Path().iterdir()] == ["file"]
