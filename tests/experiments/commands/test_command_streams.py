@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from boostsample.errors import printable
 from boostsample.experiments.commands.cli import cli, main
-from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.formats import guarded_text
+from tests.experiments.commands.test_cli_endings import Terminal
 from tests.paths import ROOT
 
 #: A title for the terminal, a bell, and the 8-bit form of the first character of a sequence.
@@ -34,22 +34,17 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "help": (("--help",), ()),
     "version": (("--version",), ()),
     "list": (("list",), ()),
-    "list settings": (("list", "families", "--settings"), ()),
     "list picture": (("list", "families", "--picture", "f.png", "--families", "haar"), ("f.png",)),
     "cache": (("cache",), ()),
-    "cache verify": (("cache", "verify"), ()),
     "cache clear": (("cache", "clear", "--all"), ()),
     "fit": (("fit", TABLE, "--target", "y", "--rounds", "2", "-o", "new.bsm"), ("new.bsm",)),
     "predict": (("predict", "m.bsm", TABLE, "--target", "y", "--proba"), ()),
     "predict -o": (("predict", "m.bsm", TABLE, "-o", "p.csv"), ("p.csv",)),
     "evaluate": (("evaluate", "m.bsm", TABLE, "--target", "y", "--picture", "c.svg"), ("c.svg",)),
-    "evaluate -o": (("evaluate", "m.bsm", TABLE, "--target", "y", "-o", "e.csv"), ("e.csv",)),
-    "explain data": (("explain", "m.bsm", "--data", TABLE, "--target", "y"), ()),
     "explain": (("explain", "m.bsm", "-o", "e.svg"), ("e.svg",)),
     "compare": ((*COMPARE, "--results", "new"), ("new/table.csv", "new/plan.json")),
     "table": (("table", "r"), ()),
     "table csv": (("table", "r", "--format", "csv"), ()),
-    "table -o": (("table", "r", "-o", "t.md"), ("t.md",)),
     "validate": (("validate", "r"), ()),
     "plot": (("plot", "r", "-o", "p.png", "--metric", "loss"), ("p.png",)),
     "report": (("report", "r", "-o", "r.html"), ("r.html",)),
@@ -82,13 +77,6 @@ def _in_the_world(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world)
     monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(world / "banks"))
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def broken_pipe() -> Any:
@@ -180,18 +168,11 @@ def test_a_terminal_gets_no_control_characters_of_names(
     "args",
     [
         ["fit", f"no{OBEYED}.csv", "--target", "y", "-o", "x.bsm"],
-        ["fit", TABLE, "--target", f"y{OBEYED}", "-o", "x.bsm"],
-        ["fit", TABLE, "--target", "y", "-o", f"x{OBEYED}"],
         ["fit", TABLE, "--target", "y", "-o", "x.bsm", "--strategy", f"full:{OBEYED}=1"],
-        ["predict", f"no{OBEYED}.bsm", TABLE],
         ["compare", "--data", f"no{OBEYED}.csv"],
         ["compare", f"--{OBEYED}"],
-        ["compare", "--rounds", OBEYED],
-        ["table", f"no{OBEYED}"],
         ["table", "r", "--rename", f"full{OBEYED}=x"],
-        ["list", "strategy", OBEYED],
         [OBEYED],
-        ["report", "r", "-o", f"no{OBEYED}/r.html"],
     ],
 )
 def test_error_messages_have_no_control_characters(
@@ -225,27 +206,19 @@ def test_warnings_beside_the_bar_of_a_terminal_are_escaped(monkeypatch: pytest.M
     assert "\x07" not in shown
 
 
-def process(*args: str, closed: str) -> subprocess.Popen[bytes]:
-    """The command in a shell that closes files."""
-    command = ["sh", "-c", f'exec "$@" {closed}', "sh"]
-    return subprocess.Popen(
-        [*command, sys.executable, "-m", "boostsample", *args],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
 @pytest.mark.usefixtures("_in_the_world")
 def test_files_take_no_place_of_closed_streams() -> None:
     args, _ = COMMANDS["fit"]
-    for closed, code, lines in ((">&- <&-", 1, 1),):
-        Path("new.bsm").unlink(missing_ok=True)
-        started = process(*args, "--quiet", closed=closed)
-        out, err = started.communicate(timeout=300)
-        assert (started.returncode, out, len(err.splitlines())) == (code, b"", lines), err
-        assert main(["explain", "new.bsm"]) == 0
+    Path("new.bsm").unlink(missing_ok=True)
+    command = [sys.executable, "-m", "boostsample", *args, "--quiet"]
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&- <&-', "sh", *command],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, len(done.stderr.splitlines())) == (1, b"", 1)
+    assert main(["explain", "new.bsm"]) == 0
 
 
 @pytest.mark.usefixtures("_in_the_world")
@@ -262,7 +235,7 @@ def test_files_for_readers_have_escapes_and_guards(capsys: pytest.CaptureFixture
     assert "formulas begin with '" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("character", "+-@\t\r\n")
+@pytest.mark.parametrize("character", "+-@\t")
 def test_names_are_no_formulas_in_tables_for_spreadsheets(
     world: Path, character: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,21 +252,9 @@ def test_names_are_no_formulas_in_tables_for_spreadsheets(
     assert guarded_text(f"'{name}") == f"''{name}", "different names stay different"
 
 
-@given(st.floats() | st.integers())
-def test_numbers_stay_numbers(number: float) -> None:
-    for text in (str(number), f"{number:+}"):
-        assert guarded_text(text) == text
-
-
 @given(st.text())
 def test_escaped_text_can_be_printed_and_differs_in_nothing_else(text: str) -> None:
     shown = printable(text, "\n")
     assert all(c.isprintable() or c == "\n" for c in shown)
     if shown.replace("\n", "").isprintable() and text.replace("\n", "").isprintable():
         assert shown == text
-
-
-@pytest.mark.usefixtures("_in_the_world")
-def test_files_that_are_read_back_keep_the_names() -> None:
-    (results,) = {row["data"] for row in read_results("r").rows}
-    assert results.startswith(f"=t{OBEYED}")
