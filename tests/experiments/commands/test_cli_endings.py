@@ -113,28 +113,6 @@ def test_after_ctrl_c_the_same_command_trains_what_is_left() -> None:
     assert {path: path.stat().st_mtime_ns for path in cells} == cells
 
 
-def test_a_rename_that_fails_at_the_end_keeps_the_tables(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    replace = os.replace
-
-    def fail(source: Any, target: Any) -> None:
-        if str(target).endswith("table.csv"):
-            raise PermissionError(13, "Permission denied")
-        replace(source, target)
-
-    monkeypatch.setattr(os, "replace", fail)
-    assert main([*QUICK, "--results", "new"]) == 1
-    captured = capsys.readouterr()
-    assert "table.csv could not be written to 'new': Permission denied" in captured.err
-    assert "its 10 cells are complete" in captured.err
-    assert len(errors(captured.err)) == 1
-    assert "test error" in captured.out
-    monkeypatch.setattr(os, "replace", replace)
-    assert main([*QUICK, "--results", "new"]) == 0
-    assert capsys.readouterr().out.startswith(captured.out)
-
-
 @pytest.mark.parametrize(
     ("fault", "message"),
     [

@@ -8,9 +8,6 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.metrics import DRAWN_METRICS
-from boostsample.experiments.results.curves import AXES
-from tests.experiments.small_runs import make_incomplete
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
@@ -63,13 +60,6 @@ def test_plot_draws_a_results_folder(capsys: pytest.CaptureFixture[str], picture
     assert [picture for picture, words in SAYS.items() if words in text] == [picture_name]
     assert main(["plot", "new", "--what", picture_name, "-o", "y.svg"]) == 0
     assert Path("y.svg").read_text(encoding="utf-8") == text
-
-
-def test_the_help_names_all_metrics_and_axes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plot", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert f"--metric {'|'.join(DRAWN_METRICS)}\n" in told
-    assert f"--against {'|'.join(AXES)} " in told
 
 
 @pytest.mark.usefixtures("new")
@@ -127,41 +117,22 @@ def test_folders_without_cells_still_have_curves_and_sampling(
 
 
 @pytest.mark.usefixtures("new")
-def test_incomplete_folders_are_drawn_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
-    make_incomplete(Path("new"))
-    sorted(Path("new/cells").iterdir())[0].unlink()
-    assert main(["plot", "new", "-o", "x.svg"]) == 0
-    assert "note: 1 runs are missing" in capsys.readouterr().err
-    assert "1 to 2 repetitions" in Path("x.svg").read_text(encoding="utf-8")
-    assert main(["plot", "new", "--what", "margins", "-o", "z.svg"]) == 0
-    assert "note: 'new' is incomplete: the cells of " in capsys.readouterr().err
-
-
-@pytest.mark.usefixtures("new")
 def test_plot_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     cases = {
         ("new", "--what", "family", "-o", "x.svg"): (2, "unknown picture 'family' (did you mean"),
         ("new", "--what", "ranks", "-o", "x.svg"): (2, "of 5 strategies needs 3 data sets or more"),
-        ("new", "--metric", "los", "-o", "x.svg"): (2, "unknown metric 'los' (did you mean 'loss'"),
         ("new", "--against", "time", "-o", "x.svg"): (2, "unknown axis 'time'; known: stumps"),
         ("new", "--stumps", "2", "-o", "x.svg"): (2, "--stumps needs --what ranks or feat"),
         ("new", "--what", "edges", "--metric", "loss", "-o", "x.svg"): (
             2,
             "--metric needs --what curves or ranks, got edges",
         ),
-        ("new", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of these results 'ches'"),
-        ("new", "--what", "edges", "--data", "ches", "-o", "x.svg"): (2, "unknown data set of"),
         ("new", "--size", "3x", "-o", "x.svg"): (2, "size must be width and height in inches"),
         ("new", "--without", "titel", "-o", "x.svg"): (2, "unknown part of a picture 'titel'"),
         ("new", "--dpi", "99", "-o", "x.svg"): (2, "--dpi is for .png files, got 99"),
         ("new", "--rename", "full", "-o", "x.svg"): (2, "--rename must be OLD=NEW pairs"),
-        ("new", "--rename", "ful=x", "-o", "x.svg"): (2, "unknown strategy of these results 'ful'"),
-        ("new", "-o", "x.gif"): (2, "must end in one of .svg, .png, .pdf"),
         ("new", "-o", "no/x.svg"): (1, "the picture 'no/x.svg' cannot be written"),
         ("old", "-o", "x.svg"): (1, "'old' is not a folder; name one that"),
-        ("old", "--what", "edges", "-o", "x.svg"): (1, "'old' has no cells, which this needs"),
-        ("new",): (2, "Missing option '-o'"),
-        ("-o", "x.svg"): (2, "Missing argument 'RESULTS...'"),
     }
     for args, (code, message) in cases.items():
         assert main(["plot", *args]) == code, args
@@ -185,21 +156,6 @@ def test_a_picture_for_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--size is for a picture, but none is drawn; add --plot FILE" in capsys.readouterr().err
 
 
-def test_features_of_several_data_sets(trained: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = [str(trained / name) for name in ("new", "other")]
-    args = ["plot", *folders, "--what", "features", "--overwrite", "-o", "x.svg"]
-    assert main([*args, "--stumps", "2", "--rename", "full=FULL"]) == 0
-    text = Path("x.svg").read_text(encoding="utf-8")
-    assert all(words in text for words in (OTHER, "chess(", "in 2 rounds", ">FULL<"))
-    assert main([*args, "--data", OTHER]) == 0
-    text = Path("x.svg").read_text(encoding="utf-8")
-    assert OTHER in text
-    assert "chess(" not in text
-    capsys.readouterr()
-    assert main([*args, "--data", "ches"]) == 2
-    assert "unknown data set of these results 'ches'" in capsys.readouterr().err
-
-
 def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
     args = ["list", "families", "--picture", "x.svg", "--families", "haar,patches:n_members=9"]
     assert main(args) == 0
@@ -220,15 +176,10 @@ def test_a_picture_of_families(capsys: pytest.CaptureFixture[str]) -> None:
     ("args", "code", "message"),
     [
         (["families", "--data", "digits"], 2, "--data needs --picture FILE"),
-        (["--example", "0"], 2, "--example needs --picture FILE"),
         (["data", "--picture", "x.svg"], 2, "--picture needs list families, got list data"),
-        (["--picture", "x.svg"], 2, "--picture needs list families, got list"),
-        (["families", "--picture", "x.gif"], 2, "must end in one of .svg, .png, .pdf"),
-        (["families", "--picture", "x.svg", "--families", "har"], 2, "(did you mean 'haar'?)"),
         (["families", "--picture", "x.svg", "--image-shape", "28"], 2, "as in 28x28 or 32x32x3"),
         (["families", "--picture", "x.svg", "--data", "chess"], 2, "is a table of"),
         (["families", "--picture", "x.svg", "--example", "-1"], 2, "between 0 and 1796, got -1"),
-        (["families", "--picture", "x.svg", "--seed", "-1"], 2, "seed must be"),
     ],
 )
 def test_what_does_not_go_together_is_one_line(

@@ -187,25 +187,6 @@ def test_error_messages_have_no_control_characters(
     assert "\\x1b]0;obeyed" in line
 
 
-@pytest.mark.usefixtures("_in_the_world")
-def test_warnings_beside_the_bar_of_a_terminal_are_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    from boostsample.experiments.common.progress import ProgressDisplay
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    with ProgressDisplay(quiet=False) as display:
-        display(f"[red]stage{OBEYED}", 0, 1)
-        display.say(f"message{OBEYED}")
-        sys.stderr.write(f"warning{OBEYED}\n")
-        display(f"[red]stage{OBEYED}", 1, 1)
-    assert sys.stderr is terminal
-    shown = terminal.getvalue()
-    for text in ("[red]stage", "message", "warning"):
-        assert f"{text}\\x1b]0;obeyed\\x07" in shown
-    assert "\x1b]0" not in shown
-    assert "\x07" not in shown
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no sh")
 @pytest.mark.usefixtures("_in_the_world")
 def test_files_take_no_place_of_closed_streams() -> None:

@@ -56,20 +56,6 @@ class BestOf(Learner):
         return [targets.times(max(searches, key=lambda search: search.edge))]
 
 
-class Counting(Learner):
-    """One more search in each round."""
-
-    name = "counting"
-
-    def __init__(self) -> None:
-        self.n = 0
-
-    def learn(self, targets: Targets) -> list[Targets]:
-        self.n += 1
-        searches = [targets.search() for _ in range(self.n)]
-        return [targets.times(max(searches, key=lambda search: search.edge))]
-
-
 class First(Strategy):
     """Searches the first feature."""
 
@@ -118,10 +104,7 @@ def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             "ucb": f"{__name__}:First",
         },
         "boostsample.families": {"minus": f"{__name__}:Negatives"},
-        "boostsample.learners": {
-            "best-of": f"{__name__}:BestOf",
-            "counting": f"{__name__}:Counting",
-        },
+        "boostsample.learners": {"best-of": f"{__name__}:BestOf"},
     }
 
     def entry_points(group: str) -> list[Any]:
@@ -162,22 +145,12 @@ def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
         ("families", "[my-desk] Columns with the other sign\n"),
         ("learners", "[my-desk] The best of several searches\n"),
         ("strategies", "[my-desk] broken: the name of the strategy 'ucb' is taken by boostsample"),
-        ("strategies", "[my-desk] Searches the first feature\n"),
         ("strategies", "[my-desk] broken: strategy 'gone' of my-desk cannot be loaded from"),
     ],
 )
 def test_they_are_listed(capsys: pytest.CaptureFixture[str], kind: str, line: str) -> None:
     assert main(["list", kind]) == 0
     assert line in capsys.readouterr().out
-
-
-def test_settings_are_listed_beside_broken_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "strategies", "--settings"]) == 0
-    out = capsys.readouterr().out
-    assert "laminating " in out
-    assert "broken: strategy 'gone' of my-desk cannot be loaded from" in out
-    assert main(["list", "learner", "best-of"]) == 0
-    assert "  n_searches = 2\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("method", ["start", "default_budget", "settings_in_use", "tuning_grid"])
@@ -189,25 +162,6 @@ def test_faults_of_foreign_code_are_named(capsys: pytest.CaptureFixture[str], me
     assert re.search(rf"{re.escape(__name__)}, line \d+, fail\(\) raised", line)
     assert "bug in boostsample" not in line
     assert not Path("new").exists()
-
-
-def test_numbers_of_numpy_are_values_to_tune(capsys: pytest.CaptureFixture[str]) -> None:
-    args = ["--strategies", "faulty:where=none", "--tune", "--results", "new"]
-    assert main(["compare", *OPTIONS, *args]) == 0
-    assert "none" in capsys.readouterr().out
-
-
-def test_a_learner_with_a_state_is_trained_anew(capsys: pytest.CaptureFixture[str]) -> None:
-    grown = ["compare", *OPTIONS[:-1], "--strategies", "first", "--learner", "counting"]
-    assert main([*grown, "--results", "grown"]) == 0
-    capsys.readouterr()
-    assert main([*grown, "--results", "grown", "--rounds", "2,5"]) == 0
-    assert "are trained anew: a learner of another distribution" in capsys.readouterr().err
-    assert main([*grown, "--results", "whole", "--rounds", "2,5"]) == 0
-    grown_rows, wanted = read_results("grown").rows, read_results("whole").rows
-    assert [{**row, "seconds": 0} for row in grown_rows] == [
-        {**row, "seconds": 0} for row in wanted
-    ]
 
 
 def test_cells_know_foreign_code() -> None:

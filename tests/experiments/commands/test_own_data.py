@@ -34,11 +34,3 @@ def test_options_work_on_the_command_line_and_in_grids_and_names_do_not_matter()
     )
     assert rows("second", "--grid", "grid.toml") == given
     assert rows("third", "--grid", "second/plan.json") == given
-
-
-def test_a_wrong_option_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", "--data", "one.csv:lable=target", "--quiet"]) == 2
-    assert "unknown option of csv files 'lable' (did you mean 'label'?)" in capsys.readouterr().err
-    assert main(["calibrate", "--data", "one.csv:drop=", "--quiet"]) == 2
-    assert "drop must be columns by name or position" in capsys.readouterr().err
-    assert [path.suffix for path in Path().iterdir()] == [".csv", ".csv"]

@@ -10,9 +10,6 @@ import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.metrics import METRICS
-from boostsample.experiments.results.curves import AXES
-from boostsample.experiments.tables.formats import FORMATS
-from tests.experiments.small_runs import make_incomplete
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -45,14 +42,6 @@ def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[s
     assert "Nadeau and Bengio" in out
     assert "\x1b" not in out
     assert err == ""
-
-
-def test_the_help_names_all_metrics_axes_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", "--help"]) == 0
-    told = capsys.readouterr().out
-    assert f"--metric {'|'.join(METRICS)}\n" in told
-    assert f"--at {'|'.join(AXES)}[=A,B]\n" in told
-    assert f"--format {'|'.join(FORMATS)}\n" in told
 
 
 @pytest.mark.parametrize("at", ["stumps", "looks", "seconds", "stumps=9", "looks=200,300"])
@@ -102,41 +91,20 @@ def test_a_width_cuts_latex_between_columns(capsys: pytest.CaptureFixture[str]) 
     assert panels == [2, 1]
 
 
-def test_incomplete_results_go_as_far_as_they_go(capsys: pytest.CaptureFixture[str]) -> None:
-    make_incomplete(Path("one"))
-    for cell in Path("one/cells").glob("*full-r2-*.npz"):
-        cell.unlink()
-    assert main(["table", "one"]) == 0
-    out, err = capsys.readouterr()
-    assert "mean (std) of 2 to 3 repetitions" in out
-    assert "note: fewer than 3 repetitions: full 2\n" in out
-    assert "n_test / n_train = 0.33 (Nadeau and Bengio 2003); Holm" in out  # the split is known
-    assert err == (
-        "note: 'one' is not complete, 1 runs are missing; the tables go as far as the results\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        ([], 2, "Missing argument 'RESULTS...'"),
         (["old"], 1, "'old' is not a folder; name one that"),
         (["one", "one"], 2, "is in two of the results folders"),
-        (["one", "--metric", "los"], 2, "unknown metric 'los' (did you mean 'loss'?)"),
         (["one", "--at", "look"], 2, "unknown axis 'look' (did you mean 'looks'?)"),
         (["one", "--at", "looks=0"], 2, "levels of looks must be positive numbers"),
         (["one", "--at", "stumps=50"], 2, "is known at 3, 9 stumps (nearest rows: 9), got 50"),
-        (["one", "--at", "looks", "--metric", "auc"], 2, "auc is known at the marks only"),
-        (["one", "--metric", "accuracy"], 2, "unknown metric 'accuracy'"),
         (["one", "--strategies", "ful"], 2, "unknown strategy of these results 'ful' (did you"),
         (["one", "--data", "chess"], 2, "unknown data set of these results 'chess'"),
-        (["one", "--rename", "ful=All"], 2, "unknown strategy of these results 'ful' (did you"),
         (["one", "--rename", "full"], 2, "--rename must be OLD=NEW pairs separated by commas"),
         (["one", "--width", "3in"], 2, "--width is a width of latex, got the format text"),
         (["one", "--width", "3", "--format", "latex"], 2, "--width must be a length in pt, in"),
-        (["one", "--width", "3in", "--format", "latx"], 2, "unknown format 'latx'"),
         (["one", "--format", "markdwn"], 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
-        (["one", "-o", "x.html"], 2, "must end in one of .txt, .md, .tex, .csv, got 'x.html'"),
         (["one", "-o", "x.md", "--format", "csv"], 2, "must end in .csv, got 'x.md'"),
         (["one", "-o", "no/x.md"], 1, "the file of tables 'no/x.md' cannot be written"),
         (["one", "-o", "there.md"], 2, "must be new, but 'there.md' exists"),
@@ -153,17 +121,3 @@ def test_what_is_refused(
     assert err.count("\n") == 1
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["one", "there.md", "two"]
     assert Path("there.md").read_text(encoding="utf-8") == "mine"
-
-
-def test_a_file_that_cannot_be_finished(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(handle: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    Path("x.md").write_text("old", encoding="utf-8")
-    monkeypatch.setattr("os.fsync", full)
-    assert main(["table", "one", "-o", "x.md", "--overwrite"]) == 1
-    assert "the file of tables 'x.md' cannot be written: No space left" in capsys.readouterr().err
-    assert Path("x.md").read_text(encoding="utf-8") == "old"
-    assert len(list(Path.cwd().iterdir())) == 3

@@ -79,8 +79,6 @@ def test_more_scores_are_added_to_a_finished_folder_without_training(
             "the test results must have the data set chess(d=3,J=3,L=3,n=80)",
         ),
         (("{held}", "--format", "latex"), 2, "; known: text, markdown, csv\n"),
-        (("{held}", "--overwrite"), 2, "--overwrite needs a file to replace"),
-        (("nowhere",), 1, "'nowhere' is not a folder"),
     ],
 )
 def test_faults_are_one_line(

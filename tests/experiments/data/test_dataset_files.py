@@ -105,30 +105,14 @@ def test_npz_multilabel(tmp_path: Path) -> None:
             "must hold the arrays X and y, or X_train, y_train, X_test and y_test (and colu",
         ),
         ({"X": X, "y": Y, "weights": Y}, "got X, weights, y"),
-        ({}, "got none"),
         ({"X": X, "y": Y[:3]}, "mine: y must be int64 of shape (4,)"),
-        ({"X": X[:, 0], "y": Y}, "got float32 of shape (4,)"),
-        ({"X": X[:0], "y": Y[:0]}, "mine: X must have rows and features, got shape (0, 2)"),
         ({"X": X + 1j, "y": Y}, "X must hold real numbers, got dtype complex128"),
-        ({"X": X.astype(str), "y": Y}, "X must hold real numbers, got dtype <U"),
         ({"X": X * 1e39, "y": Y}, "within +-3.4e38 (float32), got 1e+39 at (0, 1)"),
         ({"X": X.astype(object), "y": Y}, "Object arrays cannot be loaded"),
-        (
-            {"X": np.where(X == 3, np.inf, X), "y": Y},
-            "mine: values must be finite or NaN (missing)",
-        ),
-        (
-            {"X": X, "y": np.array([0, 1, NAN, 1])},
-            "y must have a label in every row, but contains NaN",
-        ),
         ({"X": X, "y": np.array([0.5, 1, 0, 1])}, "y must hold whole numbers or text, got 0.5"),
         ({"X": X, "y": Y[:, None]}, "or (n, K) of 0 and 1 with n >= 1 and K >= 2"),
-        ({"X": X, "y": np.zeros((0, 7))}, "with n >= 1 and K >= 2 for several labels a row, got"),
-        ({"X": X, "y": np.full((4, 2), 2)}, "got int64 of shape (4, 2)"),
-        ({"X": X, "y": np.full((4, 2), "1")}, "got <U1 of shape (4, 2)"),
         ({"X": X, "y": Y + 1j}, "y must hold numbers or text, got dtype complex128"),
         ({"X": X, "y": Y, "columns": [1, 2]}, "columns must hold names (text), got dtype int64"),
-        ({"X": X, "y": Y, "columns": ["a"]}, "columns must be different names, one for each"),
         (
             {"X_train": X, "y_train": Y, "X_test": X[:, :1], "y_test": Y},
             "X_train and X_test must agree in all but the number of rows, got shapes (4, 2) and",
@@ -137,7 +121,6 @@ def test_npz_multilabel(tmp_path: Path) -> None:
             {"X_train": X[:3], "y_train": Y[:2], "X_test": X[:1], "y_test": Y[:2]},
             "X_train and y_train must have equally many rows, got 3 and 2",
         ),
-        ({"X_train": X, "y_train": Y, "X_test": X[:0], "y_test": Y[:0]}, "n_train must be between"),
     ],
 )
 def test_bad_npz_is_one_clear_line(tmp_path: Path, arrays: dict[str, Any], says: str) -> None:
@@ -152,9 +135,6 @@ def test_damaged_npz(tmp_path: Path) -> None:
     np.save(single, X)
     for content, says in (
         (good[: len(good) // 2], "cannot be read, it is damaged or in another format"),
-        (good[:200] + bytes([good[200] ^ 255]) + good[201:], "cannot be read, it is damaged"),
-        (b"", "cannot be read, it is damaged"),
-        (b"1,2,a\n", "cannot be read, it is damaged"),
         (pickle.dumps({"X": X}), "cannot be read, it is damaged"),
         (single.getvalue(), "must be an .npz archive, got a single array"),
     ):
@@ -198,13 +178,9 @@ def test_svmlight_multilabel(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "mine: X must have rows and features"),
         ("1 1:1\n-1 x:1\n", "cannot be read, it is damaged or in another format"),
-        ("1,2,a\n3,4,b\n", "cannot be read, it is damaged or in another format"),
         ("0.5 1:1\n1 1:2\n", "the labels must hold whole numbers or text, got 0.5"),
-        ("nan 1:1\n1 1:2\n", "the labels must have a label in every row, but contains NaN"),
         ("1 1:1\n0 1:inf\n", "mine: values must be finite or NaN (missing), got inf in row 1"),
-        ("1 1:1\n1 1:2\n", "mine: there must be at least two different classes, got '1'; add"),
     ],
 )
 def test_bad_svmlight_is_one_clear_line(tmp_path: Path, text: str, says: str) -> None:

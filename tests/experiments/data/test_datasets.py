@@ -12,10 +12,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import (
-    DATASETS,
-    dataset_names,
     load_dataset,
-    make_diagonal,
 )
 from boostsample.experiments.data.originals import ORIGINALS
 
@@ -43,25 +40,11 @@ def with_value(X: NDArray[np.float32], place: tuple[int, ...], value: float) -> 
     return X
 
 
-def test_what_a_data_set_tells_of_itself() -> None:
-    data = made(X=with_value(table(), (3, 1), NAN), columns=("a", "b"))
-    assert (data.n_examples, data.n_classes, data.is_image, data.image_shape) == (8, 2, False, None)
-    assert not data.is_multilabel
-    images = made(X=table(8, 24).reshape(8, 2, 4, 3), y=np.eye(2, dtype=np.int8)[np.arange(8) % 2])
-    assert images.image_shape == (2, 4, 3)
-    assert images.is_image
-    assert images.is_multilabel
-
-
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
         ({"X": table().astype(np.float64)}, "got float64 of shape (8, 2)"),
-        ({"X": table().astype(np.uint8)}, "got uint8 of shape (8, 2)"),
-        ({"X": table()[:, 0]}, "got float32 of shape (8,)"),
         ({"X": table(0)}, "X must have rows and features, got shape (0, 2)"),
-        ({"X": table()[:, :0]}, "X must have rows and features, got shape (8, 0)"),
-        ({"X": with_value(table(), (5, 1), INF)}, "got inf in row 5, column 1"),
         (
             {"X": with_value(table(), (5, 1), -INF), "columns": ("a", "b")},
             "got -inf in row 5, column 'b'",
@@ -71,30 +54,18 @@ def test_what_a_data_set_tells_of_itself() -> None:
             "must be finite, got nan in row 7, pixel (1, 0)",
         ),
         ({"X": np.zeros((8, 2), dtype=np.float32)}, "all 8 are the same"),
-        ({"X": np.full((8, 2), NAN, dtype=np.float32)}, "all 8 are the same"),
-        (
-            {"X": with_value(np.zeros((8, 2), dtype=np.float32), (7, 0), 1), "n_train": 6},
-            "all 6 are the same",
-        ),
         ({"columns": ("a", "a")}, "got 2 (1 different)"),
-        ({"columns": ("a",)}, "got 1 (1 different)"),
         ({"X": table(8, 4).reshape(8, 2, 2), "columns": ("a", "b")}, "columns of a table"),
         ({"y": np.arange(7) % 2}, "y must be int64 of shape (8,)"),
-        ({"y": (np.arange(8) % 2).astype(np.int32)}, "got int32 of shape (8,)"),
         ({"y": np.ones((8, 3), dtype=np.int8)}, "got int8 of shape (8, 3)"),
         ({"y": np.array([0, 1, 0, NAN, 1, 0, 1, 1])}, "got NaN in row 3"),
         ({"y": np.arange(8) % 3}, "y must hold codes from 0 to 1, got 2"),
-        ({"y": np.arange(8) % 2 - 1}, "y must hold codes from 0 to 1, got -1"),
-        ({"y": np.full((8, 2), 2, dtype=np.int8)}, "y must hold codes from 0 to 1, got 2"),
         ({"y": np.ones(8, dtype=np.int64)}, "got one class, 'yes'"),
         ({"y": np.ones((8, 2), dtype=np.int8)}, "got one set of labels"),
-        ({"y": np.array([1, 1, 1, 1, 0, 0, 0, 0]), "n_train": 4}, "got one class, 'yes'"),
         (
             {"classes": ("no",), "y": np.zeros(8, dtype=np.int64)},
             "two different classes, got 'no';",
         ),
-        ({"classes": ("no", "no")}, "two different classes, got 'no', 'no';"),
-        ({"n_train": 0}, "n_train must be between 1 and 7, got 0"),
         ({"n_train": 8}, "n_train must be between 1 and 7, got 8"),
     ],
 )
@@ -105,13 +76,6 @@ def test_bad_data_is_one_clear_line(changes: dict[str, Any], says: str) -> None:
     assert message.startswith("toy: ")
     assert says in message
     assert "\n" not in message
-
-
-def test_one_differing_value_far_down_is_enough() -> None:
-    X = with_value(np.full((5000, 2), NAN, dtype=np.float32), (4999, 1), 1.0)
-    assert made(X=X, y=np.arange(5000) % 2).n_examples == 5000
-    with pytest.raises(DataError, match="row 4999"):
-        made(X=with_value(X, (4999, 1), INF), y=np.arange(5000) % 2)
 
 
 def test_the_standard_cut_is_the_same_for_every_repetition() -> None:
@@ -176,12 +140,6 @@ def test_repetition_and_seed_are_whole_numbers(repetition: Any, seed: Any) -> No
         made().split(repetition, seed)
 
 
-def test_two_rows_are_too_few_to_split() -> None:
-    data = made(X=table(2), y=np.arange(2))
-    with pytest.raises(DataError, match="a class with at least two rows"):
-        data.split(0, 0)
-
-
 def test_diagonal_follows_its_definition() -> None:
     data = load_dataset("diagonal(d=6, J=2, q=0.2, n=20000)", seed=4)
     assert data.name == "diagonal(d=6,J=2,q=0.2,n=20000)"
@@ -234,23 +192,16 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
             {},
             "q, the share of flipped labels, must be between 0 and 0.5, got 0.6",
         ),
-        ("diagonal(q=nan)", {}, "between 0 and 0.5, got nan"),
         ("diagonal(n=3)", {}, "n must be an integer at least 4, got 3"),
         ("wide(J=0)", {}, "J must be an integer at least 1, got 0"),
         ("wide(shift=-1)", {}, "shift, the difference of means, must be at least 0, got -1"),
         ("chess(L=1)", {}, "L must be an integer at least 2, got 1"),
-        ("chess(J=0)", {}, "J must be an integer at least 1, got 0"),
-        ("chess(d=0)", {}, "d must be an integer at least 1, got 0"),
         ("chess(d=2.5)", {}, "chess: d must be a whole number, got '2.5'"),
-        ("chess", {"n": 50.5}, "chess: n must be a whole number, got 50.5"),
         ("diagonal(q=much)", {}, "diagonal: q must be a number, got 'much'"),
         ("chess(d=4)", {"d": 5}, "chess: d must be given once, got it twice"),
         ("chess(q=0.1)", {}, "unknown setting 'q' of data set chess; known: d, J, L, n"),
-        ("chess(5)", {}, "unknown setting '5' of data set chess; known: d, J, L, n"),
-        ("digits", {"label": "y"}, "unknown setting 'label' of data set digits; it has none"),
         ("digit", {}, "unknown data set 'digit' (did you mean 'digits'?); known: digits, mnist"),
         ("iris", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=t"),
-        ("", {}, "unknown data set ''"),
     ],
 )
 def test_names_and_settings_are_checked(name: str, options: dict[str, Any], says: str) -> None:
@@ -258,23 +209,6 @@ def test_names_and_settings_are_checked(name: str, options: dict[str, Any], says
         load_dataset(name, **options)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_the_seed_is_checked() -> None:
-    with pytest.raises(SettingError, match=r"seed must be .* at least 0, got -1"):
-        load_dataset("chess", seed=-1)
-
-
-def test_the_names() -> None:
-    expected = (
-        "digits mnist cifar10 usps usps-smoothed pendigits letter isolet kdd2009-churn "
-        "kdd2009-appetency kdd2009-upselling diagonal chess wide"
-    )
-    assert dataset_names() == tuple(expected.split())
-    assert DATASETS["diagonal"].description == (make_diagonal.__doc__ or "").splitlines()[0].rstrip(
-        "."
-    )
-    assert all("\n" not in entry.description for entry in DATASETS.values())
 
 
 def test_every_original_has_hashes_and_https_sources() -> None:

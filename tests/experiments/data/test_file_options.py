@@ -11,7 +11,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.data.file_options import check_file_option, split_data_text
+from boostsample.experiments.data.file_options import split_data_text
 
 ROWS = "ID,target,u,v\nr0,a,1,2\nr1,b,3,4\nr2,a,5,6\nr3,b,7,8\n"
 
@@ -56,35 +56,16 @@ def test_text_and_arguments_say_the_same(
     assert data.X[:, -1].tolist() == ([1, 3, 5, 7] if columns == ("u",) else [2, 4, 6, 8])
 
 
-def test_words_of_delimiters() -> None:
-    assert check_file_option("delimiter", "tab") == "\t"
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("x.csv:lable=target", "unknown option of csv files 'lable' (did you mean 'label'?)"),
-        ("x.csv:label", "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=tar"),
         ("x.csv:label=", "label must be the name or the position of a column, got ''"),
-        (
-            "y.csv:drop=a",
-            "drop must name one column, but y.csv has 'a' at the positions 0, 1; give",
-        ),
         ("x.csv:label=u:label=v", "x.csv: label must be given once, got it twice"),
-        ("x.csv:label=w:drop=ID", "x.csv has no column 'w'; its columns: ID, target, u, v"),
-        ("x.csv:label=u:drop=w", "x.csv has no column 'w'; its columns: ID, target"),
-        (
-            "x.csv:drop=9",
-            "drop must be a column name or a position from -4 to 3 for x.csv, got 9",
-        ),
         ("x.csv:drop=ID,", "drop must be columns by name or position, as in ID,date, got 'ID,'"),
-        ("x.csv:label=ID:drop=0", "drop must not name the label column of x.csv, 'ID'"),
-        ("x.csv:drop=0,1,2", "drop must leave at least one feature of x.csv, but names all"),
         ("x.csv:header=perhaps", "header must be true or false, got 'perhaps'"),
-        ("x.csv:kind=excel", "unknown kind of data file 'excel'; known: csv, parquet, npz, svml"),
         ("x.csv:name=", "name must be text, got ''"),
         ("x.csv.gz.gz", "unknown data set"),
-        ("digits:label=y", "unknown setting 'label' of data set digits; it has none"),
     ],
 )
 def test_wrong_options_are_one_clear_line(text: str, says: str) -> None:
@@ -93,11 +74,6 @@ def test_wrong_options_are_one_clear_line(text: str, says: str) -> None:
         load_dataset(text)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_an_option_is_given_in_one_place() -> None:
-    with pytest.raises(SettingError, match=r"x\.csv: label must be given once, got it twice"):
-        load_dataset("x.csv:label=u", label="v")
 
 
 def test_the_same_rows_have_the_same_split_and_streams_under_any_name() -> None:

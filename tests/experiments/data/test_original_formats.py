@@ -145,13 +145,6 @@ def test_letter(data_dir: Path) -> None:
     assert data.classes[data.y[0]] == "T"
 
 
-def test_files_may_lie_in_the_folder_itself_and_be_plain(data_dir: Path, tmp_path: Path) -> None:
-    for name in ("pendigits.tra", "pendigits.tes"):
-        with gzip.open(data_dir / "pendigits" / f"{name}.gz") as stream:
-            (tmp_path / name).write_bytes(stream.read())
-    assert np.array_equal(load("pendigits", tmp_path).X, load("pendigits", data_dir).X)
-
-
 def change_usps(data_dir: Path, folder: Path, change: Callable[[bytes], bytes]) -> None:
     """Copy the files of usps into a folder, with another text of the test digits."""
     with gzip.open(data_dir / "usps" / "zip.test.gz") as stream:
@@ -160,24 +153,15 @@ def change_usps(data_dir: Path, folder: Path, change: Callable[[bytes], bytes]) 
     (folder / "zip.test").write_bytes(change(text))
 
 
-def test_a_changed_number_is_found(data_dir: Path, tmp_path: Path) -> None:
-    change_usps(data_dir, tmp_path, lambda text: text.replace(b"-0.948", b"-0.947", 1))
-    with pytest.raises(
-        DataError, match=r"zip\.test must have sha256 .*, got .* damaged or not the"
-    ):
-        load("usps", tmp_path)
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
         (lambda text: text[: len(text) // 2], "cannot be read: "),
-        (lambda text: text[: text.index(b"\n") + 1], "must have sha256"),
+        (lambda text: text.replace(b"-0.948", b"-0.947", 1), "must have sha256"),
         (lambda text: b"", "cannot be read: it holds no numbers"),
-        (lambda text: b"1 2 3\n", "cannot be read: every line must have 257 numbers, got 3"),
         (lambda text: b" ".join([b"nan"] * 257), "cannot be read: every number must lie between"),
     ],
-    ids=["cut", "one line", "empty", "narrow", "nan"],
+    ids=["cut", "a changed number", "empty", "nan"],
 )
 def test_damaged_usps_text(
     data_dir: Path, tmp_path: Path, change: Callable[[bytes], bytes], says: str
@@ -194,14 +178,6 @@ def test_usps_numbers_do_not_depend_on_how_they_are_written() -> None:
     long = b"9.0000 " + b" ".join([b"-1.0000", b"0.500", b"-0.0", b"0.1230"] * 64) + b" \n"
     assert read_usps_numbers(short) == read_usps_numbers(long)
     assert np.frombuffer(read_usps_numbers(short), "<i2")[:5].tolist() == [9, -1000, 500, 0, 123]
-
-
-@pytest.mark.parametrize("cut", [10, 1000, -1])
-def test_a_truncated_original_is_refused(data_dir: Path, tmp_path: Path, cut: int) -> None:
-    stored = (data_dir / "letter" / "letter-recognition.data.gz").read_bytes()
-    (tmp_path / "letter-recognition.data.gz").write_bytes(stored[:cut])
-    with pytest.raises(DataError, match=r"letter-recognition\.data\.gz must be complete gzip data"):
-        load("letter", tmp_path)
 
 
 def test_usps_smoothed_has_the_images_of_usps_with_less_contrast(data_dir: Path) -> None:

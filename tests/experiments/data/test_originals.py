@@ -129,16 +129,11 @@ def test_a_good_file_is_cached_and_not_fetched_twice(
     ("answer", "says"),
     [
         (Answer(CONTENT[:1000], missing_bytes=3096), "Connection broken"),
-        (Answer(CONTENT[:1000]), f"must have sha256 {hashlib.sha256(CONTENT).hexdigest()}"),
-        (Answer(CONTENT + b"x"), "must have sha256"),
         (Answer(gzip.compress(CONTENT)[:-20]), "must be complete gzip data"),
         (Answer(OTHER), f"got {hashlib.sha256(OTHER).hexdigest()}"),
-        (Answer(b"<html>log in first</html>"), "must have sha256"),
         (Answer(status=404), "404"),
-        (Answer(status=410), "410"),
-        (Answer(status=500), "500"),
     ],
-    ids=["cut off", "short", "long", "half gzip", "hash", "page", "gone", "410", "broken"],
+    ids=["cut off", "half gzip", "hash", "gone"],
 )
 def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
     server: Server, cache: Path, answer: Answer, says: str
@@ -148,21 +143,6 @@ def test_a_bad_answer_is_one_clear_line_and_leaves_nothing(
     assert says in message
     assert f"{server.url}/a.bin" in message
     assert server.asked["/a.bin"] == 1
-
-
-def test_a_server_that_is_down(server: Server, cache: Path) -> None:
-    server.close()
-    message = refused(toy(DownloadSource(server.url + "/{name}")), cache)
-    assert f"{server.url}/a.bin: it cannot be reached" in message
-
-
-def test_mirrors_are_tried_in_order_and_only_if_needed(server: Server, cache: Path) -> None:
-    server.answers["/two/a.bin"] = server.answers["/three/a.bin"] = Answer(CONTENT)
-    originals.locate_original(
-        toy(*(DownloadSource(f"{server.url}/{m}/{{name}}") for m in ("one", "two", "three")))
-    )
-    assert list(server.asked) == ["/one/a.bin", "/two/a.bin"]
-    assert files_in(cache) == ["a.bin"]
 
 
 def test_a_second_mirror_completes_the_first(server: Server, cache: Path) -> None:
@@ -222,12 +202,9 @@ def test_only_the_wanted_members_of_an_archive_are_kept(
         ("all.tar.gz", tar_of({"sub/a.bin": OTHER}), "must have sha256"),
         ("all.tar.gz", tar_of({"a.bin": CONTENT}), "'sub/a.bin' not found"),
         ("all.tar.gz", tar_of({"sub/a.bin": None}), "etc/hostname' not found"),
-        ("all.tar.gz", tar_of({"sub/a.bin": CONTENT})[:60], "all.tar.gz: "),
-        ("all.tar.gz", b"no archive at all", "all.tar.gz: "),
-        ("all.zip", zip_of({"sub/a.bin": OTHER}), "must have sha256"),
         ("all.zip", zip_of({"sub/a.bin": CONTENT})[:-30], "all.zip: "),
     ],
-    ids=["hash", "folder", "link", "cut off", "text", "zip hash", "zip cut off"],
+    ids=["hash", "folder", "link", "zip cut off"],
 )
 def test_a_bad_archive_leaves_nothing(
     server: Server, cache: Path, name: str, body: bytes, says: str
@@ -299,11 +276,6 @@ def test_the_users_folder_comes_before_the_cache(cache: Path, tmp_path: Path) ->
         place.unlink()
 
 
-def test_data_dir_must_be_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"data_dir must be an existing folder, got .*nowhere"):
-        originals.locate_original(toy(), tmp_path / "nowhere")
-
-
 GZIPPED = gzip.compress(CONTENT, mtime=0)
 FLIPPED = GZIPPED[:200] + bytes([GZIPPED[200] ^ 255]) + GZIPPED[201:]
 
@@ -312,16 +284,10 @@ FLIPPED = GZIPPED[:200] + bytes([GZIPPED[200] ^ 255]) + GZIPPED[201:]
     ("stored", "says"),
     [
         (GZIPPED[:-9], "must be complete gzip data"),
-        (GZIPPED[:-1], "must be complete gzip data"),
         (FLIPPED, "must be complete gzip data"),
-        (GZIPPED[:3] + b"garbage", "must be complete gzip data"),
-        (b"\x1f\x8c" + GZIPPED[2:], "must have sha256"),
-        (CONTENT[:-1], "must have sha256"),
-        (gzip.compress(CONTENT * 1000), "must have sha256"),
-        (b"", "must have sha256"),
         (OTHER, f"must have sha256 {sha256(CONTENT)[7:]}, got {sha256(OTHER)[7:]}"),
     ],
-    ids=["cut", "last byte", "flipped", "header", "magic", "short", "long", "empty", "other"],
+    ids=["cut", "flipped", "other"],
 )
 def test_a_damaged_file_is_named(tmp_path: Path, stored: bytes, says: str) -> None:
     path = tmp_path / "a.bin.gz"
@@ -332,18 +298,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, stored: bytes, says: str) -> No
     assert message.startswith(f"{path} {says}")
     assert message.endswith("replace it by the original, or remove it to have it downloaded")
     assert "\n" not in message
-
-
-def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=f"cannot read {tmp_path}: .*[Dd]irectory"):
-        toy().read("a.bin", tmp_path)
-
-
-def test_plain_and_recompressed_copies_are_good(tmp_path: Path) -> None:
-    for number, stored in enumerate((CONTENT, GZIPPED, gzip.compress(CONTENT, 1))):
-        path = tmp_path / str(number)
-        path.write_bytes(stored)
-        assert toy().read("a.bin", path) == CONTENT
 
 
 def test_processes_that_download_at_once_do_not_disturb_each_other(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import datetime
-import decimal
 import gzip
-import io
 from pathlib import Path
 from typing import Any
 
@@ -50,120 +48,73 @@ def parquet(**columns: Any) -> pandas.DataFrame:
     return pandas.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], **columns, "y": list("abab")})
 
 
-GOOD: dict[str, tuple[Any, str, list[str], list[Any]]] = {
+#: The content of a file, its columns and classes, and options if it needs some.
+GOOD: dict[str, tuple[Any, ...]] = {
     "missing values": (
         "x,colour,y\n1,red,no\nNA,n/a,yes\n?,None,no\n2,NULL,yes\nnan,<NA>,no\n#N/A,blue,yes\n-nan,,no\n",
-        "",
         ["x", "colour=blue", "colour=red"],
         ["no", "yes"],
     ),
     "spaces": (
         'x, colour ,y\n 1 ,red,no \n2,red , no\n3, "red",yes\n   \n',
-        "",
         ["x", "colour=red"],
         ["no", "yes"],
     ),
-    "codes": (lines("1,01,a", "2,1,b", "3,2,a"), "", ["x", "v"], ["a", "b"]),
     "codes as asked": (
         lines("1,01,a", "2,1,b", "3,2,a"),
-        ":category=v",
         ["x", "v=01", "v=1", "v=2"],
         ["a", "b"],
-    ),
-    "codes of Parquet": (
-        parquet(v=pandas.array([1, 2, None, 2], "Int64")),
         ":category=v",
-        ["x", "v=1", "v=2"],
-        ["a", "b"],
-    ),
-    "decimals": (
-        parquet(v=[*map(decimal.Decimal, ("0.5", "1.5", "2", "3"))]),
-        "",
-        ["x", "v"],
-        ["a", "b"],
     ),
     "dates": (
         lines("1,2024-02-29,a", "2,,b", "3,2024-05-31,a", header="x,day,y"),
-        "",
         ["x", *DAY],
-        ["a", "b"],
-    ),
-    "times": (
-        lines("1,2024-02-29 18:30,a", "2,2024-05-31T08:00:00,b", header="x,day,y"),
-        "",
-        ["x", *DAY, "day.hour"],
         ["a", "b"],
     ),
     "dates of Parquet": (
         parquet(day=[datetime.date(2024, 2, at) for at in (1, 2, 3, 4)]),
-        "",
         ["x", *DAY],
         ["a", "b"],
     ),
-    "no date": (
-        lines("1,2024-02-29,a", "2,2024-02-30,b"),
-        "",
-        ["x", "v=2024-02-29", "v=2024-02-30"],
-        ["a", "b"],
-    ),
-    "decimal commas": ("x;v;y\n0,5;1;a\n1,5;-2;b\n;3;a\n", ":decimal=,", ["x", "v"], ["a", "b"]),
-    "truth values": (lines("1,True,a", "2,,b", "3,FALSE,a"), "", ["x", "v"], ["a", "b"]),
-    "semicolons": ("x;v;y\n1;u, w;a\n2;w;b\n", "", ["x", "v=u, w", "v=w"], ["a", "b"]),
-    "tabs": ("x\tv\ty\n1\t2\ta\n3\t4\tb\n", "", ["x", "v"], ["a", "b"]),
-    "another delimiter": ("x|v|y\n1|2|a\n3|4|b\n", ":delimiter=|", ["x", "v"], ["a", "b"]),
-    "gzip": (gzip.compress(b"x,v,y\n1,2,a\n3,4,b\n"), "", ["x", "v"], ["a", "b"]),
-    "byte order mark": ("\ufeff\n\nx,v,y\r\n1,2,a\r\n3,4,b\r\n", "", ["x", "v"], ["a", "b"]),
+    "decimal commas": ("x;v;y\n0,5;1;a\n1,5;-2;b\n;3;a\n", ["x", "v"], ["a", "b"], ":decimal=,"),
+    "truth values": (lines("1,True,a", "2,,b", "3,FALSE,a"), ["x", "v"], ["a", "b"]),
+    "another delimiter": ("x|v|y\n1|2|a\n3|4|b\n", ["x", "v"], ["a", "b"], ":delimiter=|"),
+    "gzip": (gzip.compress(b"x,v,y\n1,2,a\n3,4,b\n"), ["x", "v"], ["a", "b"]),
+    "byte order mark": ("\ufeff\n\nx,v,y\r\n1,2,a\r\n3,4,b\r\n", ["x", "v"], ["a", "b"]),
     "quotes": (
         '"x","v","y"\n1,"two\nlines",a\n2,"a ""b"", c",b\n',
-        "",
         ["x", 'v=a "b", c', "v=two\nlines"],
         ["a", "b"],
     ),
-    "no name": (",v,y\n0.5,1,a\n1,2,b\n", "", ["Unnamed: 0", "v"], ["a", "b"]),
-    "a header of numbers": ("1,2,y\n1,2,a\n3,4,b\n", "", ["1", "2"], ["a", "b"]),
     "many categories": (
         lines(*(f"{at},{at % 300},{'ab'[at % 2]}" for at in range(600))),
-        ":category=v",
         ["x", *(f"v={name}" for name in sorted(map(str, range(300)))[:254]), "v=(other)"],
         ["a", "b"],
+        ":category=v",
     ),
-    "text of Parquet": (parquet(v=["1", " 1", "na", "2 "]), "", ["x", "v=1", "v=2"], ["a", "b"]),
-    "categories of Parquet": (
-        parquet(v=pandas.Categorical(["u", "w ", None, "w"])),
-        "",
-        ["x", "v=u", "v=w"],
-        ["a", "b"],
-    ),
+    "text of Parquet": (parquet(v=["1", " 1", "na", "2 "]), ["x", "v=1", "v=2"], ["a", "b"]),
     "an index of Parquet": (
         parquet(v=[True, False, True, True]).set_index(pandas.Index(list("klmn"))),
-        "",
         ["x", "v"],
         ["a", "b"],
     ),
-    "labels 01": (lines("1,1,01", "2,2,02"), "", ["x", "v"], ["01", "02"]),
-    "labels with signs": (lines("1,1,+1", "2,2,-1"), "", ["x", "v"], ["+1", "-1"]),
-    "labels 1.0": (lines("1,1,1.0", "2,2,-1.0"), "", ["x", "v"], [-1, 1]),
-    "labels 10": (lines("1,1,10", "2,2,9"), "", ["x", "v"], [9, 10]),
-    "labels TRUE": (lines("1,1,TRUE", "2,2,FALSE"), "", ["x", "v"], [False, True]),
+    "labels 01": (lines("1,1,01", "2,2,02"), ["x", "v"], ["01", "02"]),
+    "labels 1.0": (lines("1,1,1.0", "2,2,-1.0"), ["x", "v"], [-1, 1]),
+    "labels TRUE": (lines("1,1,TRUE", "2,2,FALSE"), ["x", "v"], [False, True]),
     "labels True and true": (
         lines("1,1,True", "2,2,true", "3,3,False"),
-        "",
         ["x", "v"],
         ["False", "True", "true"],
     ),
-    "columns left out": ("ID,x,y\nr1,1,a\nr2,2,b\n", ":drop=ID", ["x"], ["a", "b"]),
 }
 
 
-@pytest.mark.parametrize(("content", "options", "columns", "classes"), GOOD.values(), ids=GOOD)
+@pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
 def test_every_way_reads_the_same(
-    content: Any,
-    options: str,
-    columns: list[str],
-    classes: list[Any],
-    capsys: pytest.CaptureFixture[str],
+    case: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = f"{write(content)}{options}"
+    content, columns, classes, *options = case
+    file = "".join([write(content), *options])
     table = read_table(file, label="y")
     in_python = MODEL.fit(table.drop(columns="y"), table["y"])
     assert main(["fit", file, "--target", "y", *ONE_ROUND, "--no-check", "-o", "m.bsm"]) == 0
@@ -185,124 +136,77 @@ def test_every_way_reads_the_same(
     assert capsys.readouterr().out.count("\n") == len(table) + 1 == len(data.X) + 1
 
 
-def index(values: Any, twice: bool = False) -> bytes:
+def index(values: Any) -> bytes:
     width = np.arange(N) * 0.5
     frame = pandas.DataFrame({"x": width, "y": np.where(width > 3, "a", "b")}, values)
-    if twice:
-        frame = pandas.read_csv(io.StringIO(frame.to_csv()))
     return bytes(frame.to_csv(), "utf-8")
 
 
 INDEX = "features must not number the rows, but the column 'Unnamed: 0' had no name, as the index"
-BAD: dict[str, tuple[Any, str, str]] = {
-    "no line": ("", "", "must have at least "),
-    "no row": ("x,v,y\n", "", "must have at least one row of data, got none"),
-    "no row of Parquet": (parquet()[:0], "", "must have at least one row of data, got none"),
-    "one column": (
-        "y\na\nb\n",
-        "",
-        "at least two columns, a feature and the label, got 1; add :del",
-    ),
+#: The content of a file, what the error says, and options.
+BAD: dict[str, tuple[Any, ...]] = {
+    "no row": ("x,v,y\n", "must have at least one row of data, got none"),
+    "one column": ("y\na\nb\n", "at least two columns, a feature and the label, got 1; add :del"),
     "a short line": (
         "\nx,v,y\n1,2,a\n\n3,b\n",
-        "",
         "line 5: every line must have 3 fields like the first, got 2",
     ),
-    "a long line": (
-        lines("1,2,a", "1,2,3,b"),
-        "",
-        "line 3: every line must have 3 fields like the first, got 4",
-    ),
-    "a name twice": ("x,x,y\n1,2,a\n3,4,b\n", "", "names 2 columns 'x'; rename them"),
     "a name twice to drop": (
         "x,x,y\n1,2,a\n3,4,b\n",
-        ":drop=x",
         "drop must name one column, but t.csv has 'x' at the positions 0, 1; give",
+        ":drop=x",
     ),
     "an unknown column": (
         "x,v,yy\n1,2,a\n3,4,b\n",
-        "",
         "t.csv has no column 'y' (did you mean 'yy'?); its columns: x, v, yy",
-    ),
-    "a label left out": (
-        lines("1,2,a", "3,4,b"),
-        ":drop=y",
-        "drop must not name the label column of t.csv, 'y'",
     ),
     "all left out": (
         lines("1,2,a", "3,4,b"),
-        ":drop=0,1",
         "drop must leave at least one feature of t.csv",
+        ":drop=0,1",
     ),
     "a position": (
         lines("1,2,a", "3,4,b"),
-        ":drop=9",
         "drop must be a column name or a position from -3 to 2 for t.csv, got 9",
+        ":drop=9",
     ),
     "decimal commas": (
         "x;v;y\n0,5;1;a\n1,5;2;b\n",
-        "",
         "t.csv: column 'x' holds numbers with decimal commas, such as '0,5'; add :decimal=, ",
     ),
     "a missing label": (
         lines("1,2,a", "3,4,na"),
-        "",
         "t.csv: the label 'y' must have a label in every row, but contains N",
     ),
     "a class in two ways": (
         lines("1,2,1", "3,4,1.0"),
-        "",
         "t.csv: the label 'y' must write each class in one way, got '1' and '1.0'",
     ),
     "a measured label": (
         lines("1,2,0.5", "3,4,1"),
-        "",
         "the label 'y' must hold whole numbers or text, got 0.5 in data row 1",
-    ),
-    "large floats": (
-        lines("1,2,9007199254740992.0", "3,4,9007199254740993.0"),
-        "",
-        "float numbers of this size merge",
-    ),
-    "labels of dates": (
-        parquet().assign(y=[datetime.date(2026, 1, at) for at in (1, 2, 1, 2)]),
-        "",
-        "the label 'y' must hold whole numbers or text, got",
     ),
     "an infinite value": (
         lines("1,inf,a", "3,4,b"),
-        "",
         "column 'v': values must be finite as float32 (at most 3.4e38) or missing, got inf in row",
     ),
-    "an index": (index(np.arange(N)[::-1]), "", INDEX),
-    "an index written twice": (
-        index(np.arange(N), twice=True),
-        "",
-        "the column 'Unnamed: 0.1' had no",
-    ),
-    "an index in quotes": (b'""' + index(np.arange(N) % 9), "", INDEX),
-    "an index of text": (index([f"row {at}" for at in range(N)]), "", INDEX),
-    "an index of dates": (index(pandas.date_range("2020", periods=N)), "", INDEX),
-    "an index of Parquet": (parquet().rename(columns={"x": "__index_level_0__"}), "", INDEX[:45]),
+    "an index": (index(np.arange(N)[::-1]), INDEX),
+    "an index of dates": (index(pandas.date_range("2020", periods=N)), INDEX),
+    "an index of Parquet": (parquet().rename(columns={"x": "__index_level_0__"}), INDEX[:45]),
     "bytes": (
         b"x,v,y\n1,2,caf\xe9\n3,4,b\n",
-        "",
         "t.csv cannot be read, it is damaged or in another format",
     ),
-    "half of a gzip file": (
-        gzip.compress(index(np.arange(N)))[:-20],
-        "",
-        "t.csv cannot be read, it is damaged",
-    ),
-    "other values": (parquet(v=[b"a", b"b", b"c", b"d"]), "", "column 'v'"),
+    "other values": (parquet(v=[b"a", b"b", b"c", b"d"]), "column 'v'"),
 }
 
 
-@pytest.mark.parametrize(("content", "options", "says"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize("case", BAD.values(), ids=BAD)
 def test_every_way_refuses_the_same(
-    content: Any, options: str, says: str, capsys: pytest.CaptureFixture[str]
+    case: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = f"{write(content)}{options}"
+    content, says, *options = case
+    file = "".join([write(content), *options])
     code = main(["fit", file, "--target", "y", *ONE_ROUND, "-o", "m.bsm"])
     (fit_error,) = capsys.readouterr().err.splitlines()
     assert says in fit_error
@@ -325,19 +229,6 @@ def test_numbers_have_the_bits_of_python() -> None:
     assert load_dataset("t.csv").X[:, 0].tobytes() == expected.tobytes()
 
 
-def test_wide_tables_are_read() -> None:
-    wide = 100_000
-    values = np.random.default_rng(0).integers(0, 1000, (3, wide)) / 8
-    rows = (",".join(map(str, row)) for row in values.tolist())
-    header = ",".join([*(f"c{at}" for at in range(wide)), "y"])
-    Path("t.csv").write_text(
-        lines(*(f"{row},{'aba'[at]}" for at, row in enumerate(rows)), header=header)
-    )
-    data = load_dataset("t.csv")
-    assert data.X.shape == (3, wide)
-    np.testing.assert_array_equal(data.X, values)
-
-
 # ----------------------------------------------------------------------- data sets, options, labels
 
 
@@ -350,19 +241,15 @@ def dataset(text: str, **options: Any) -> Dataset:
     ("text", "options", "rows", "columns"),
     [
         ("1,2,0\n3,4,1\n", {}, [[1, 2], [3, 4]], None),
-        ("1,2,0\n3,4,1\n", {"label": 0}, [[2, 0], [4, 1]], None),
         ("0,2,1\n1,4,3\n", {"label": "-3"}, [[2, 1], [4, 3]], None),
         ("5,6,7\n1,2,0\n3,4,1\n", {"header": True}, [[1, 2], [3, 4]], ("5", "6")),
-        ("a,1,2\nb,3,4\n", {"label": 0}, [[1, 2], [3, 4]], None),
         ("1,y,v\n1,a,2\n3,b,4\n", {"label": "y"}, [[1, 2], [3, 4]], ("1", "v")),
-        ("u,?,y\n1,2,a\n3,4,b\n", {}, [[1, 2], [3, 4]], ("u", "?")),
         (
             "1,u,a\n3,v,b\n",
             {"header": False},
             [[1, 1, 0], [3, 0, 1]],
             ("column 0", "column 1=u", "column 1=v"),
         ),
-        ("r0,1,a\nr1,2,b\n", {"drop": 0}, [[1], [2]], None),
         ("1 2 a\n3 4 b\n", {"delimiter": "space"}, [[1, 2], [3, 4]], None),
     ],
 )
@@ -389,7 +276,6 @@ def test_headers_are_guessed_for_data_sets(
             {"label": "y", "header": False},
             "no column 'y'; the file has no header",
         ),
-        ("u,v,y\n1,2,a\n3,4,b\n", {"category": "w"}, "mine.csv has no column 'w'"),
         ("u,v,y\n1,2,a\n3,4,b\n", {"decimal": ";"}, "decimal must be '.' or ',', got ';'"),
         (
             "u,v,y\n1,2,a\n3,4,b\n",
@@ -401,15 +287,6 @@ def test_headers_are_guessed_for_data_sets(
             {"labels": 1},
             "option of csv files 'labels' (did you mean 'label'?)",
         ),
-        ("u,v,y\n1,2,a\n3,4,b\n", {"multilabel": True}, "unknown option of csv files 'multilabel'"),
-        (
-            "u,v,y\n1,2,a\n3,4,b\n",
-            {"kind": "excel"},
-            "unknown kind of data file 'excel'; known: csv,",
-        ),
-        ("1,2,a\n3,4,a\n", {}, "mine: there must be at least two different classes, got 'a';"),
-        ("1,2,a\n1,2,b\n", {}, "mine: some feature must differ"),
-        ("1,1e39,a\n1,2,b\n", {}, "mine.csv: column 'column 1': values must be finite as float32"),
     ],
 )
 def test_bad_data_sets_are_one_clear_line(text: str, options: dict[str, Any], says: str) -> None:
@@ -452,14 +329,7 @@ def test_values_that_float32_merges_are_named() -> None:
         (["10", "9", "10"], [1, 0, 1], ("9", "10")),
         (["10", "9", "x"], [0, 1, 2], ("10", "9", "x")),
         ([1.0, -1.0, 1.0], [1, 0, 1], ("-1", "1")),
-        (["b", "a", " b"], [1, 0, 1], ("a", "b")),
-        ([True, False], [1, 0], ("False", "True")),
         (["1_0", "10"], [1, 0], ("10", "1_0")),
-        (
-            ["9007199254740993", "9007199254740992"],
-            [1, 0],
-            ("9007199254740992", "9007199254740993"),
-        ),
         (["été", "zoo", "B"], [2, 1, 0], ("B", "zoo", "été")),
     ],
 )
@@ -475,10 +345,8 @@ def test_classes_are_numbered_by_number_or_name(
     ("values", "says"),
     [
         (["a", "", "b"], r"here must have a label in every row, but contains N\w+ in data row 2"),
-        (["a", "b", "NA"], r"contains N\w+ in data row 3"),
         ([0.0, NAN], "here must have a label in every row, but contains NaN in data row 2"),
         ([0.0, 1.5], "here must hold whole numbers or text, got 1.5"),
-        ([0.0, np.inf], "here must hold whole numbers or text, got inf"),
     ],
 )
 def test_bad_labels(values: list[object], says: str) -> None:
@@ -487,8 +355,7 @@ def test_bad_labels(values: list[object], says: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
-@pytest.mark.parametrize("kind", [int, str])
-@pytest.mark.parametrize("share", [1.0, 0.55])
+@pytest.mark.parametrize(("kind", "share"), [(int, 1.0), (str, 0.55)])
 def test_a_target_that_numbers_the_rows_is_refused(kind: type, share: float) -> None:
     n = 3000
     y: Any = np.where(np.arange(n) < share * n, np.arange(n), 0).astype(kind)
@@ -497,10 +364,5 @@ def test_a_target_that_numbers_the_rows_is_refused(kind: type, share: float) -> 
         MODEL.fit(X, y)
     with pytest.raises(DataError, match=r"here must have classes with .* the only row of their"):
         number_classes(y, "here")
-
-
-@pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
-@pytest.mark.parametrize("y", [np.arange(100), np.arange(300) // 2, np.arange(404) % 202])
-def test_few_classes_and_classes_of_several_rows_are_learned(y: Any) -> None:
-    X = np.random.default_rng(0).normal(size=(y.size, 2))
-    assert MODEL.fit(X, y).classes_.size == np.unique(y).size
+    for accepted in (np.arange(100), np.arange(300) // 2):
+        assert len(number_classes(accepted.astype(kind), "here")[1]) == len(np.unique(accepted))
