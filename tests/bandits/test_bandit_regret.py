@@ -148,12 +148,6 @@ def test_exp3p_is_ahead_of_ucb1_on_the_alternating_sequence(n_arms: int) -> None
         assert earned.min() > 0.8 * n_steps * (n_arms - 1) / n_arms
 
 
-def test_exp3p_finds_the_better_arm_of_a_stationary_bandit() -> None:
-    table = coins(np.array([0.2, 0.6, 0.3]), 4_000, seed=5)
-    earned = exp3p_earned(table, 0.15, 0.3, n_runs=50, seed=6)
-    assert earned.min() > 0.45 * 4_000
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_regret_of_hedge_keeps_its_bound(seed: int) -> None:
     """sqrt(T log M / 2), for rewards that an adversary could choose."""

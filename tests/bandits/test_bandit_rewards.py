@@ -39,11 +39,6 @@ def test_rewards_are_their_formulas(kind: str, formula: Callable[[float], float]
     assert reward(np.full((2, 3), 0.5), kind).shape == (2, 3)
 
 
-def test_log_edge_reaches_its_cap_at_093() -> None:
-    assert reward(0.9298) < 1.0
-    assert reward(0.93) == 1.0
-
-
 def test_reward_names_are_known() -> None:
     assert list(REWARDS) == ["log-edge", "root", "squared-edge"]
     with pytest.raises(

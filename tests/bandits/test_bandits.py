@@ -182,46 +182,6 @@ def test_functions_for_many_runs_equal_the_strategies(k: int) -> None:
         np.testing.assert_array_equal(draw_arms(batch, uniform), drawn)
 
 
-def test_exp3p_update_by_hand_moves_every_arm() -> None:
-    """M = 2, T = 2, lambda = 0.6, eta = 0.5; arm 0 is drawn and pays 0.4.
-
-    log w = 0.5 * 0.6 / 3 = 0.1, p = 1/2. The estimate is 0.8 and 0, the bonus 0.5 / (0.5 * 2) = 0.5
-    for both, the factor 0.6 / 6 = 0.1: log w becomes 0.1 + 0.13 and 0.1 + 0.05.
-    """
-    rule = started(Exp3P(mixing=0.6, bonus=0.5), 2, 2)
-    np.testing.assert_allclose(rule.log_weights_, [0.1, 0.1], rtol=1e-15)
-    rule.inclusion_ = rule.probabilities()
-    reward_arms(rule, 0, 0.4)
-    np.testing.assert_allclose(rule.log_weights_, [0.23, 0.15], rtol=1e-14)
-    share = 1 / (1 + math.exp(-0.08))
-    np.testing.assert_allclose(
-        rule.probabilities(), [0.4 * share + 0.3, 0.4 * (1 - share) + 0.3], rtol=1e-14
-    )
-
-
-@pytest.mark.parametrize("k", [1, 2])
-def test_exp3p_probabilities_are_proper_at_every_step(k: int) -> None:
-    """The uniform share is lambda / M at all times, not lambda / t, and p sums to 1 undoctored."""
-    rule = started(Exp3P(mixing=0.3), 7, N_STEPS)
-    rng = np.random.default_rng(0)
-    for _ in range(N_STEPS):
-        p = rule.probabilities()
-        assert p.sum() == pytest.approx(1.0, abs=1e-13)
-        assert p.min() >= 0.3 / 7
-        arms = rule.select(rng, k)
-        reward_arms(rule, arms, np.where(arms == 2, 1.0, 0.0))
-    assert rule.probabilities().argmax() == 2
-
-
-def test_exp3p_depends_on_the_horizon_it_was_given() -> None:
-    short, long = started(Exp3P(), 3, 100), started(Exp3P(), 3, 10_000)
-    for rule in (short, long):
-        for arm, paid in ((0, 0.5), (1, 0.1)):
-            rule.inclusion_ = rule.probabilities()
-            reward_arms(rule, arm, paid)
-    assert not np.array_equal(short.probabilities(), long.probabilities())
-
-
 def test_exp3p_survives_a_million_updates() -> None:
     """One update adds at most 1/3 (1 + eta / sqrt(M T)), so start where a million may have led."""
     rule = started(Exp3P(mixing=0.6, bonus=3.0), 4, 1_000_000)
@@ -238,22 +198,6 @@ def test_exp3p_survives_a_million_updates() -> None:
     assert 0.0 < growth.min() <= growth.max() <= most * 2_000
     assert p.sum() == pytest.approx(1.0, abs=1e-13)
     assert p.min() >= 0.6 / 4
-
-
-@pytest.mark.parametrize("kind", [UCB, UCBV])
-def test_indices_of_unpulled_arms_follow_the_clock(kind: type[UCB] | type[UCBV]) -> None:
-    """log t is of the present step for every arm, also for those pulled long ago."""
-    rule = started(kind(), 3)
-    for arm in (0, 1, 2):
-        reward_arms(rule, arm, 0.5)
-    before = rule.indices()
-    for _ in range(50):
-        reward_arms(rule, 0, 0.5)
-    after = rule.indices()
-    assert after[1] > before[1]
-    widths = (after - 0.5)[1:] / (before - 0.5)[1:]
-    rate = math.log(53) / math.log(3)
-    np.testing.assert_allclose(widths, math.sqrt(rate) if kind is UCB else rate, rtol=1e-12)
 
 
 def test_ucbv_variance_is_exact_for_equal_rewards_and_stable_for_small_ones() -> None:

@@ -1,6 +1,6 @@
 """Training under a limit of memory: a bank on disk larger than it, a lazy bank of many features.
 
-The tests run this in a separate process at a small scale. At full size, a bank three times the
+The tests run the first in a separate process at a small scale. At full size, a bank three times the
 memory that the process may allocate, and a million features of 60,000 images within 4 GiB:
 
     python -m tests.benchmarks.memory_limits disk --limit 1024 --bank 3072

@@ -11,18 +11,21 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.errors import DataError
 from boostsample.family import Family, check_examples
 from boostsample.testing import families as checks
 from boostsample.testing.families import FAMILY_CHECKS, check_family
 
 X = np.random.default_rng(0).uniform(0, 255, (7, 5)).astype(np.float32)
+DOCUMENTS = ["one", "two words", "", "three words here", "and a longer one, the last"]
 
 
 class Good(Family):
-    """Twice the columns of a table of five columns; below, one way each to get it wrong."""
+    """Twice the columns of a table of five columns; below, ways to get it wrong."""
 
     name = "twice"
     n_features = 5
+    scale: Any = 2
 
     def __init__(self, seed: int = 0) -> None:
         self.seed = seed
@@ -37,68 +40,7 @@ class Good(Family):
         return values
 
     def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, wanted]
-
-
-class NoName(Good):
-    name = " "
-
-
-class FloatCount(Good):
-    n_features = 5.0  # type: ignore[assignment] # broken on purpose
-
-
-class SameNames(Good):
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return f"twice column {self.check_feature(feature) // 2}"
-
-
-class BlankNames(Good):
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return ""
-
-
-class NameOfIntOnly(Good):
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return super().feature_name(feature) + type(feature).__name__
-
-
-class LostSetting(Good):
-    def __init__(self, seed: int = 0) -> None:
-        self.seed = seed + 1
-
-
-class NoSettings(Good):
-    def __init__(self, seed: int = 0) -> None:
-        pass
-
-
-class NoRepr(Good):
-    def __repr__(self) -> str:
-        return "family"
-
-
-class EqualToAll(Good):
-    __hash__ = Good.__hash__
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
-class Doubles(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2.0 * table[:, wanted].astype(np.float64)
-
-
-class Transposed(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, wanted].T
-
-
-class View(Good):
-    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
-        values: NDArray[np.float32] = X[:, : len(self.check_features(features))]
-        return values
+        return self.scale * table[:, wanted]
 
 
 class OneBuffer(Good):
@@ -109,36 +51,11 @@ class OneBuffer(Good):
         return self.buffer
 
 
-class SortsFeatures(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, np.sort(wanted)]
-
-
-class DependsOnFeatures(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, wanted] + np.float32(1e-3 * len(wanted))
-
-
-class FailsWithoutFeatures(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return np.column_stack([2 * table[:, j] for j in wanted])
-
-
-class Centred(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return (table - table.mean(axis=0, keepdims=True, dtype=np.float32))[:, wanted]
-
-
 class Remembers(Good):
     def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        if not hasattr(self, "scale"):
-            self.scale = table.max()
-        return (table / self.scale)[:, wanted].astype(np.float32)
-
-
-class FailsWithoutExamples(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return (2 * table[:, wanted]).reshape(-1, len(wanted)) + 0 * table.max()
+        if not hasattr(self, "largest"):
+            self.largest = table.max()
+        return (table / self.largest)[:, wanted].astype(np.float32)
 
 
 class BlockwiseWrong(Good):
@@ -190,18 +107,18 @@ class Squared(Good):
             return table[:, wanted] ** 4
 
 
-class Noisy(Good):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, wanted] + np.float32(np.random.default_rng().random())
-
-
 class Unseeded(Good):
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
         self.scale = np.float32(np.random.default_rng().random())
 
+
+class UnseededNames(Unseeded):
     def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return self.scale * table[:, wanted]
+        return 2 * table[:, wanted]
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"{super().feature_name(feature)} times {self.scale}"
 
 
 class OtherCount(Good):
@@ -211,14 +128,6 @@ class OtherCount(Good):
         super().__init__(seed)
         OtherCount.made += 1
         self.n_features = 3 + OtherCount.made % 2
-
-
-class UnseededNames(Unseeded):
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return 2 * table[:, wanted]
-
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return f"{super().feature_name(feature)} times {self.scale}"
 
 
 class Closure(Good):
@@ -233,13 +142,8 @@ class ForgetsWhenPickled(Good):
 
 
 class LosesValuesWhenPickled(Good):
-    scale = 2
-
     def __getstate__(self) -> dict[str, Any]:
         return {"seed": self.seed, "scale": 3}
-
-    def values(self, table: NDArray[Any], wanted: NDArray[np.intp]) -> Any:
-        return self.scale * table[:, wanted]
 
 
 class SharedState(Good):
@@ -247,11 +151,6 @@ class SharedState(Good):
         self.wanted = self.check_features(features)
         time.sleep(0.01)
         return super().compute(X, self.wanted)
-
-
-class AnyFeature(Good):
-    def check_features(self, features: ArrayLike) -> NDArray[np.intp]:
-        return np.asarray(features, np.intp) % 5
 
 
 class OtherError(Good):
@@ -268,79 +167,136 @@ class NamelessError(Good):
         return 2 * check_examples(X, (5,), "?").astype(np.float32)[:, np.asarray(features)]
 
 
-class AnyName(Good):
-    def feature_name(self, feature: SupportsIndex) -> str:
-        return f"twice column {feature}"
+def good(**broken: Any) -> type[Good]:
+    """`Good` with other attributes or methods."""
+    return type("Broken", (Good,), broken)
 
 
-class ShortRange(Good):
-    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        return [0.0], [1.0]
+def valued(values: Callable[[Any, Any], Any]) -> type[Good]:
+    """`Good` with other values of a table and feature numbers."""
+    return good(values=lambda self, table, wanted: values(table, wanted))
 
 
-class FallingRange(Good):
-    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        return np.zeros(len(features)), np.where(features == 3, -1.0, 1.0)
+def named(feature_name: Callable[[Any, Any], str]) -> type[Good]:
+    return good(feature_name=feature_name)
 
 
-class EndlessRange(Good):
-    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        return np.zeros(len(features)), np.full(len(features), np.inf)
+def ranged(value_range: Callable[[Any], Any]) -> type[Good]:
+    return good(value_range=lambda self, features: value_range(features))
 
 
-class RangeByPlace(Good):
-    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        return np.zeros(len(features)), np.arange(len(features))
-
-
-class GoodRange(Good):
-    def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        return np.zeros(len(features)), 2.0 * features
-
-
-BROKEN: list[tuple[Callable[[Family, ArrayLike], None], type[Family], str]] = [
-    (checks.check_family_names, NoName, "its name must be text"),
-    (checks.check_family_names, FloatCount, "n_features must be an int of at least 1, is 5.0"),
-    (checks.check_family_names, SameNames, "features 0 and 1 are both 'twice column 0'"),
-    (checks.check_family_names, BlankNames, "feature 0 has no name, but ''"),
-    (checks.check_family_names, NameOfIntOnly, "must take NumPy's integers"),
-    (checks.check_family_settings, LostSetting, "is not equal to it"),
-    (checks.check_family_settings, NoSettings, "cannot be recreated .*'seed'"),
-    (checks.check_family_settings, NoRepr, "repr does not name the class: family"),
-    (checks.check_family_settings, EqualToAll, "equals an object that is no family"),
-    (checks.check_family_result, Doubles, r"float32 array of shape \(7, 5\), got .* float64"),
-    (checks.check_family_result, Transposed, r"of shape \(7, 5\), got ndarray float32 \(5, 7\)"),
-    (checks.check_family_result, View, "share their memory with X"),
-    (checks.check_family_result, OneBuffer, "a later call has changed the values"),
-    (checks.check_family_features, SortsFeatures, "in reverse order: feature 4 of example 0 is"),
-    (checks.check_family_features, DependsOnFeatures, "repeated features: feature 4"),
-    (checks.check_family_features, FailsWithoutFeatures, r"ValueError .*\(7, 5\), 0 features"),
-    (checks.check_family_examples, Centred, "half of the examples: feature 0 of example"),
-    (checks.check_family_examples, Remembers, "examples not seen before: feature 0"),
-    (checks.check_family_sizes, FailsWithoutExamples, r"ValueError .*\(0, 5\), 5 features"),
-    (checks.check_family_sizes, BlockwiseWrong, "5000 examples: feature 0 of example 4096"),
-    (checks.check_family_dtypes, ScalesBytes, "X of dtype uint8 instead of float32: feature 0"),
-    (checks.check_family_layouts, ReadsMemory, "X in Fortran order: feature 1 of example 0"),
-    (checks.check_family_input, Overwrites, "X was modified"),
-    (checks.check_family_input, OverwritesFeatures, "the features were modified"),
-    (checks.check_family_finite, Normalised, "X of zeros: nan for feature 0"),
-    (checks.check_family_finite, Squared, "X scaled to 1e15: inf for feature"),
-    (checks.check_family_range, ShortRange, r"for each of 5 features, got \(1,\) and \(1,\)"),
-    (checks.check_family_range, FallingRange, "feature 3 must rise .* is 0.0 to -1.0"),
-    (checks.check_family_range, EndlessRange, "feature 0 must rise .* is 0.0 to inf"),
-    (checks.check_family_range, RangeByPlace, "must not depend on the other features"),
-    (checks.check_family_deterministic, Noisy, "a second call: feature 0 of example 0"),
-    (checks.check_family_deterministic, Unseeded, "a twin of equal settings: feature 0"),
-    (checks.check_family_deterministic, OtherCount, r"a twin .* has \d features, not \d"),
-    (checks.check_family_deterministic, UnseededNames, "a twin calls feature 0 "),
-    (checks.check_family_pickling, Closure, "cannot be pickled"),
-    (checks.check_family_pickling, ForgetsWhenPickled, "not equal to itself after pickling"),
-    (checks.check_family_pickling, LosesValuesWhenPickled, "after pickling: feature 0"),
-    (checks.check_family_threads, SharedState, "in several threads: feature"),
-    (checks.check_family_errors, AnyFeature, r"features \[5\] must be a SettingError, but no"),
-    (checks.check_family_errors, OtherError, "must be a SettingError, is IndexError: no such"),
-    (checks.check_family_errors, NamelessError, "X of a single number: no family named in"),
-    (checks.check_family_errors, AnyName, "the name of feature 5 must be a SettingError, but"),
+#: A check, a family that it must catch, and what it says.
+BROKEN: list[tuple[str, type[Family], str]] = [
+    ("names", good(name=" "), "its name must be text"),
+    ("names", good(n_features=5.0), "n_features must be an int .* is 5.0"),
+    ("names", named(lambda f, j: f"{j // 2}"), "features 0 and 1 are both '0'"),
+    ("names", named(lambda f, j: ""), "feature 0 has no name, but ''"),
+    ("names", named(lambda f, j: f"{j}{type(j)}"), "must take NumPy's integers"),
+    (
+        "settings",
+        good(__init__=lambda f, seed=0: setattr(f, "seed", seed + 1)),
+        "is not equal to it",
+    ),
+    ("settings", good(__init__=lambda f, seed=0: None), "cannot be recreated .*'seed'"),
+    ("settings", good(__repr__=lambda f: "family"), "repr does not name the class: family"),
+    (
+        "settings",
+        good(__hash__=Good.__hash__, __eq__=lambda f, other: True),
+        "equals an object that is no family",
+    ),
+    (
+        "result",
+        valued(lambda table, wanted: table[:, wanted].astype(np.float64)),
+        r"float32 array of shape \(7, 5\), got .* float64",
+    ),
+    (
+        "result",
+        valued(lambda table, wanted: table[:, wanted].T),
+        r"of shape \(7, 5\), got ndarray float32 \(5, 7\)",
+    ),
+    (
+        "result",
+        good(compute=lambda f, X, features: X[:, : len(f.check_features(features))]),
+        "share their memory with X",
+    ),
+    ("result", OneBuffer, "a later call has changed the values"),
+    (
+        "features",
+        valued(lambda table, wanted: table[:, np.sort(wanted)]),
+        "in reverse order: feature 4 of example 0 is",
+    ),
+    (
+        "features",
+        valued(lambda table, wanted: table[:, wanted] + np.float32(1e-3 * len(wanted))),
+        "repeated features: feature 4",
+    ),
+    (
+        "features",
+        valued(lambda table, wanted: np.column_stack([table[:, j] for j in wanted])),
+        r"ValueError .*\(7, 5\), 0 features",
+    ),
+    (
+        "examples",
+        valued(lambda table, wanted: (table - table.mean(axis=0, dtype=np.float32))[:, wanted]),
+        "half of the examples: feature 0 of example",
+    ),
+    ("examples", Remembers, "examples not seen before: feature 0"),
+    (
+        "sizes",
+        valued(lambda table, wanted: table[:, wanted] + 0 * table.max()),
+        r"ValueError .*\(0, 5\), 5 features",
+    ),
+    ("sizes", BlockwiseWrong, "5000 examples: feature 0 of example 4096"),
+    ("dtypes", ScalesBytes, "X of dtype uint8 instead of float32: feature 0"),
+    ("layouts", ReadsMemory, "X in Fortran order: feature 1 of example 0"),
+    ("input", Overwrites, "X was modified"),
+    ("input", OverwritesFeatures, "the features were modified"),
+    ("finite", Normalised, "X of zeros: nan for feature 0"),
+    ("finite", Squared, "X scaled to 1e15: inf for feature"),
+    (
+        "range",
+        ranged(lambda features: ([0.0], [1.0])),
+        r"for each of 5 features, got \(1,\) and \(1,\)",
+    ),
+    (
+        "range",
+        ranged(lambda features: (0.0 * features, np.where(features == 3, -1.0, 1.0))),
+        "feature 3 must rise .* is 0.0 to -1.0",
+    ),
+    (
+        "range",
+        ranged(lambda features: (0.0 * features, features + np.inf)),
+        "feature 0 must rise .* is 0.0 to inf",
+    ),
+    (
+        "range",
+        ranged(lambda features: (0.0 * features, np.arange(len(features)))),
+        "must not depend on the other features",
+    ),
+    (
+        "deterministic",
+        valued(lambda table, w: table[:, w] + np.float32(np.random.default_rng().random())),
+        "a second call: feature 0 of example 0",
+    ),
+    ("deterministic", Unseeded, "a twin of equal settings: feature 0"),
+    ("deterministic", OtherCount, r"a twin .* has \d features, not \d"),
+    ("deterministic", UnseededNames, "a twin calls feature 0 "),
+    ("pickling", Closure, "cannot be pickled"),
+    ("pickling", ForgetsWhenPickled, "not equal to itself after pickling"),
+    ("pickling", LosesValuesWhenPickled, "after pickling: feature 0"),
+    ("threads", SharedState, "in several threads: feature"),
+    (
+        "errors",
+        good(check_features=lambda f, features: np.asarray(features, np.intp) % 5),
+        r"features \[5\] must be a SettingError, but no",
+    ),
+    ("errors", OtherError, "must be a SettingError, is IndexError: no such"),
+    ("errors", NamelessError, "X of a single number: no family named in"),
+    (
+        "errors",
+        named(lambda f, j: f"twice column {j}"),
+        "the name of feature 5 must be a SettingError, but",
+    ),
 ]
 
 
@@ -349,23 +305,139 @@ def test_a_good_family_passes() -> None:
     with_gaps = X.copy()
     with_gaps[2, 3] = np.nan
     check_family(Good(seed=5), with_gaps)
-    check_family(GoodRange(), X)
 
 
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN)
-def test_a_broken_family_is_caught(
-    check: Callable[[Family, ArrayLike], None], broken: type[Family], message: str
-) -> None:
+def test_a_broken_family_is_caught(check: str, broken: type[Family], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
-        check(broken(), X)
+        getattr(checks, f"check_family_{check}")(broken(), X)
 
 
 def test_every_check_has_caught_one() -> None:
-    assert {check for check, _, _ in BROKEN} == set(FAMILY_CHECKS)
-    public = {name for name in vars(checks) if re.match("check_family_", name)}
-    assert public == {check.__name__ for check in FAMILY_CHECKS}
+    names = {check.__name__ for check in FAMILY_CHECKS}
+    assert {f"check_family_{check}" for check, _, _ in BROKEN} == names
+    assert {name for name in vars(checks) if re.match("check_family_", name)} == names
 
 
-def test_checks_need_examples() -> None:
-    with pytest.raises(ValueError, match="at least 3 examples"):
-        check_family(Good(), X[:2])
+class Letters(Family):
+    """How often letters occur; below, ways to get it wrong."""
+
+    name = "letters"
+    n_features = 5
+    reads_numbers = False
+
+    def feature_name(self, feature: SupportsIndex) -> str:
+        return f"letter {'aeiou'[self.check_feature(feature)]}"
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        wanted = self.check_features(features)
+        if np.ndim(X) != 1 or not all(isinstance(text, str) for text in X):
+            raise DataError("family 'letters' takes a sequence of texts")
+        texts = self.seen(list(X))
+        counts = [[self.value(text, "aeiou"[j]) for j in wanted] for text in texts]
+        return np.array(counts, np.float32).reshape(len(texts), len(wanted))
+
+    def seen(self, texts: list[str]) -> list[str]:
+        return texts
+
+    def value(self, text: str, letter: str) -> float:
+        return text.count(letter)
+
+
+def reading(change: Callable[[Any], Any]) -> type[Letters]:
+    """`Letters` that changes X before it reads it."""
+
+    class Reading(Letters):
+        def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+            return super().compute(change(X), features)
+
+    return Reading
+
+
+class Frequencies(Letters):
+    def value(self, text: str, letter: str) -> float:
+        return text.count(letter) / len(text) if text else np.nan
+
+
+class RemembersTexts(Letters):
+    def seen(self, texts: list[str]) -> list[str]:
+        if not hasattr(self, "first"):
+            self.first = set(texts)
+        return [text if text in self.first else "" for text in texts]
+
+
+class Sorts(Letters):
+    def seen(self, texts: list[str]) -> list[str]:
+        return sorted(texts)
+
+
+class OverwritesTexts(Letters):
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        values = super().compute(X, features)
+        if isinstance(X, np.ndarray) and X.flags.writeable and len(X):
+            X[0] = "overwritten"
+        return values
+
+
+def cut_fixed_width(X: Any) -> Any:
+    return X.astype("U3") if isinstance(X, np.ndarray) and X.dtype.kind == "U" else X
+
+
+def missing_as_empty(X: Any) -> Any:
+    return ["" if text is None else text for text in X] if np.ndim(X) == 1 else X
+
+
+@pytest.mark.parametrize("X", [DOCUMENTS, np.array(DOCUMENTS), np.array(DOCUMENTS, dtype=object)])
+def test_a_good_family_of_documents_passes(X: Any) -> None:
+    check_family(Letters(), X)
+
+
+@pytest.mark.parametrize(
+    ("check", "broken", "message"),
+    [
+        ("finite", Frequencies, "X: nan for feature 0"),
+        ("dtypes", reading(lambda X: X.astype(object)), "compute raised AttributeError"),
+        ("dtypes", reading(cut_fixed_width), "X of fixed-width texts: feature"),
+        (
+            "errors",
+            reading(lambda X: [str(text) for text in np.atleast_1d(X)]),
+            "X of .* must be a DataError, but nothing",
+        ),
+        ("errors", reading(missing_as_empty), "X with a missing text must be a DataError, but"),
+        ("examples", RemembersTexts, "examples not seen before: feature"),
+        ("examples", Sorts, "half of the examples: feature"),
+        ("input", OverwritesTexts, "X was modified"),
+    ],
+)
+def test_a_broken_family_of_documents_is_caught(
+    check: str, broken: type[Family], message: str
+) -> None:
+    with pytest.raises(AssertionError, match=message):
+        getattr(checks, f"check_family_{check}")(broken(), DOCUMENTS)
+
+
+class Series(Letters):
+    """The first values of series of any length."""
+
+    name = "series"
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        wanted = self.check_features(features)
+        if np.ndim(X) != 1:
+            raise DataError("family 'series' takes a sequence of series")
+        rows = [[(*values, *[0.0] * 5)[j] for j in wanted] for values in X]
+        return np.array(rows, np.float32).reshape(len(X), len(wanted))
+
+
+def test_families_of_other_things_pass_what_can_be_asked_of_them() -> None:
+    X = np.empty(4, dtype=object)
+    X[:] = [(1.0, 2.0), (), (3.0,), (4.0, 5.0, 6.0, 7.0)]
+    check_family(Series(), X)
+
+
+@pytest.mark.parametrize(
+    ("family", "X"), [(Good(), X[:2]), (Letters(), DOCUMENTS[:2]), (Letters(), np.array("one"))]
+)
+def test_checks_need_examples(family: Family, X: Any) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"at least 3 examples|unsized"):
+        check_family(family, X)

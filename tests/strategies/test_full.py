@@ -77,39 +77,23 @@ def digit_table() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
 
 @slow_without_jit
 @pytest.mark.parametrize("init", INITS)
-def test_two_classes(init: str) -> None:
+@pytest.mark.parametrize("kind", ["two classes", "several labels", "weights", "missing values"])
+def test_other_problems_for_200_rounds(kind: str, init: str) -> None:
     X, y = digit_table()
-    Y = encode((y % 2).astype(np.int64))
-    assert Y.shape[1] == 1
-    compare(X, Y, init, 200, FastNaive(X, Y, init))
-
-
-@slow_without_jit
-@pytest.mark.parametrize("init", INITS)
-def test_several_labels(init: str) -> None:
-    """Even, prime, round, none of these for 1 and 4, all of them for no digit."""
-    X, y = digit_table()
-    indicators = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7]), np.isin(y, [0, 6, 8, 9])], axis=1)
-    Y = encode(indicators.astype(np.int8))
-    compare(X, Y, init, 200, FastNaive(X, Y, init))
-
-
-@slow_without_jit
-@pytest.mark.parametrize("init", INITS)
-def test_example_weights(init: str) -> None:
-    X, y = digit_table()
-    rng = np.random.default_rng(0)
-    s = rng.random(len(X)) * (rng.random(len(X)) < 0.7)
-    compare(X, encode(y), init, 200, FastNaive(X, encode(y), init, s), s)
-
-
-@slow_without_jit
-@pytest.mark.parametrize("init", INITS)
-def test_missing_values(init: str) -> None:
-    X, y = digit_table()
-    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
-    X[:, 11] = np.nan
-    compare(X, encode(y), init, 200, FastNaive(X, encode(y), init))
+    rng, s = np.random.default_rng(0), None
+    if kind == "two classes":
+        y = y % 2
+    elif kind == "several labels":
+        # Even, prime, round, none of these for 1 and 4, all of them for no digit.
+        parts = [y % 2 == 0, np.isin(y, [2, 3, 5, 7]), np.isin(y, [0, 6, 8, 9])]
+        y = np.stack(parts, axis=1).astype(np.int8)
+    elif kind == "weights":
+        s = rng.random(len(X)) * (rng.random(len(X)) < 0.7)
+    else:
+        X[rng.random(X.shape) < 0.2] = np.nan
+        X[:, 11] = np.nan
+    Y = encode(y)
+    compare(X, Y, init, 200, FastNaive(X, Y, init, s), s)
 
 
 @pytest.mark.parametrize("init", INITS)
@@ -200,8 +184,3 @@ def test_its_budget() -> None:
         booster_of(Full(), budget=639)
     row = booster_of(Full()).next_round().rows[0]
     assert (row["looks_search"], row["n_features"], row["n_examples"]) == (640, 8, 80)
-
-
-def test_the_seed_does_not_matter() -> None:
-    first = [t.feature for t in booster_of(Full(), rng=1).next_round().terms]
-    assert first == [t.feature for t in booster_of(Full(), rng=2).next_round().terms]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
@@ -37,20 +36,6 @@ def test_default_stages(n_examples: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n_examples", "n_features", "plan"),
-    [
-        (29, 7, [[7, 29]]),
-        (29, 1000, [[10, 29]]),
-        (100, 1000, [[10, 50], [5, 100]]),
-        (300, 1000, [[12, 83], [6, 166], [3, 300]]),
-        (1000, 1000, [[32, 62], [16, 124], [8, 248], [4, 496], [2, 992]]),
-    ],
-)
-def test_few_examples(n_examples: int, n_features: int, plan: list[list[int]]) -> None:
-    assert laminating_stages(None, n_examples, n_features, 10 * n_examples) == plan
-
-
-@pytest.mark.parametrize(
     ("n_examples", "n_features", "factor", "first", "n_stages"),
     [
         (60_000, 16_000, 10, [256, 292], 8),
@@ -75,7 +60,7 @@ def test_given_stages() -> None:
     assert laminating_stages(2, 150, 100, 20) == [[2, 10]]
 
 
-@pytest.mark.parametrize("value", [0, 1, 3, 12, -2, 2.5, "8", True, np.nan])
+@pytest.mark.parametrize("value", [0, 3, 2.5, "8"])
 def test_bad_numbers_of_features(value: Any) -> None:
     with pytest.raises(SettingError, match="n_features must be"):
         booster_of(Laminating(n_features=value))
@@ -107,9 +92,3 @@ def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.Monke
             assert following.features == search.best_first()[: len(following.features)]
         assert row["feature"] == watched.searches[-1].best_first()[0]
         assert row["looks_search"] == 16 * 25 + 8 * 50 + 4 * 100 + 2 * 100
-
-
-def test_a_single_feature() -> None:
-    booster = Booster(bank_of(table(30, 1)), None, noisy_labels(30), Laminating(), rng=0)
-    row = booster.next_round().rows[0]
-    assert (row["n_features"], row["n_examples"]) == (1, 30)

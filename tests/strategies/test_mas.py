@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
@@ -13,7 +12,6 @@ from boostsample.errors import SettingError
 from boostsample.families import column_groups
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.strategies.mas._mas import mas_turn
 from tests.problems import booster_of, noisy_labels, rows_of, table
 from tests.strategies.watch import Searched, Watched
 
@@ -76,15 +74,6 @@ def dealt(most: Sequence[int], n: int, first: int) -> tuple[list[int], int]:
     return counts, turn
 
 
-def test_turns_are_dealt_one_by_one(rng: np.random.Generator) -> None:
-    for _ in range(300):
-        most = rng.integers(1, 17, rng.integers(1, 8)).tolist()
-        n, first = int(rng.integers(1, sum(most) + 3)), int(rng.integers(len(most)))
-        counts, turn = mas_turn(most, n, first)
-        assert (counts, turn) == dealt(most, n, first)
-        assert sum(counts) == min(n, sum(most))
-
-
 @pytest.mark.parametrize("name", ["mas-1q", "mas-q1"])
 def test_averaged_models_equal_those_of_plain_loops(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -110,30 +99,6 @@ def test_averaged_models_equal_those_of_plain_loops(
         edges_of = newest(searched, edges_of)
         sizes.add(size)
     assert len(sizes) > 10
-
-
-@pytest.mark.parametrize("name", ["mas-1q", "mas-q1"])
-def test_averaged_is_paper_up_to_round_40(name: str) -> None:
-    paper, averaged = booster(name), booster(f"{name}:noise=averaged")
-    # NaN, the expected edge of the first round, equals nothing
-    assert repr(rows_of(paper, 40)) == repr(rows_of(averaged, 40))
-    assert repr(rows_of(paper, 10)) != repr(rows_of(averaged, 10))
-
-
-def test_models_end_with_the_exact_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """T grows to all examples, one feature a round: edges without noise."""
-    monkeypatch.setattr("boostsample.strategies.mas._mas._ROUNDS_PER_ROUND", 1)
-    searches = searches_of(booster("mas-1q:noise=averaged"), monkeypatch)
-    modelling = [search for search, _, _ in searches[-60:]]
-    assert [len(search.edges) for search in modelling] == [1] * 60
-    assert {search.size for search in modelling} == {N_EXAMPLES}
-
-
-def test_other_strategies_keep_no_edges() -> None:
-    for name in ("mas-1q", "mas-q1:noise=deconvolved"):
-        assert not make_strategy(name).state()
-        assert not booster(name).strategy.state()
-    assert set(booster("mas-q1:noise=averaged").strategy.state()) == {"edges_", "least_", "turn_"}
 
 
 def test_mas_naive_has_no_families_to_average() -> None:

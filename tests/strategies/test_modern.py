@@ -13,7 +13,6 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import UNPROMISED
 from boostsample.strategies import (
-    Full,
     Hedge,
     MABSplit,
     MASNaive,
@@ -23,7 +22,6 @@ from boostsample.strategies import (
     UniformNaive,
     WeightTrimming,
 )
-from boostsample.strategies.modern.mabsplit import mabsplit_survivors
 from boostsample.strategies.modern.median_elimination import median_elimination_stages
 from boostsample.strategies.modern.sparrow import sparrow_accepts
 from boostsample.strategy import Strategy
@@ -73,24 +71,6 @@ def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.M
                 assert then.size == min(2 * search.size, N)
                 assert then.features == left[: budget // then.size]
     assert z == 2.0 or len(set(seen)) > 1
-
-
-@pytest.mark.parametrize("z", [0.0, 1.0, 3.0])
-def test_mabsplit_survivors(z: float) -> None:
-    edges = np.random.default_rng(1).random(50)
-    for n in (10, 100, 399, 400):
-        result = mabsplit_survivors(edges, n, 400, z)
-        assert sorted(result.tolist()) == naive.mabsplit(edges.tolist(), n, 400, z)
-        assert (np.diff(edges[result]) <= 0).all()
-    assert mabsplit_survivors(edges, 400, 400, 5.0).tolist() == [int(edges.argmax())]
-    assert mabsplit_survivors(np.array([0.3]), 1, 1, 1.0).tolist() == [0]
-
-
-def test_mabsplit_is_exact_once_all_examples_are_seen() -> None:
-    """With wide bounds and enough looks it makes the choices of `full`."""
-    run, full = (booster(s, budget=10**7) for s in (MABSplit(F, z=100.0), Full()))
-    for _ in range(10):
-        assert run.next_round().terms[0].feature == full.next_round().terms[0].feature
 
 
 def test_sparrow_stops_at_the_first_batch_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,11 +210,6 @@ def test_hedge_sees_the_rewards_of_all_families(monkeypatch: pytest.MonkeyPatch)
         np.testing.assert_allclose(strategy.probabilities(), weights / weights.sum())
 
 
-def test_hedge_needs_families() -> None:
-    with pytest.raises(SettingError, match="arms of hedge must be 'family', got 'feature'"):
-        booster_of(Hedge(arms="feature"))
-
-
 @pytest.mark.parametrize("kind", [MASNaive, MABSplit, Sparrow])
 @pytest.mark.parametrize("scheme", UNPROMISED)
 def test_bounds_of_the_noise_need_unbiased_schemes(kind: Any, scheme: str) -> None:
@@ -245,22 +220,14 @@ def test_bounds_of_the_noise_need_unbiased_schemes(kind: Any, scheme: str) -> No
         booster_of(kind(scheme=scheme))
 
 
-@pytest.mark.parametrize("kind", [UniformNaive, MedianElimination, MPBoost])
-def test_unknown_schemes_are_refused(kind: Any) -> None:
-    with pytest.raises(SettingError, match="unknown scheme 'msv'"):
-        booster_of(kind(scheme="msv"))
-
-
-@pytest.mark.parametrize("kind", [MABSplit, MedianElimination, MPBoost, Sparrow])
-@pytest.mark.parametrize("value", [0, -1, 2.5, "many", 9])
-def test_bad_numbers_of_features(kind: Any, value: Any) -> None:
-    with pytest.raises(SettingError, match="n_features must be"):
-        booster_of(kind(n_features=value))
-
-
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
+        (UniformNaive(scheme="msv"), "unknown scheme 'msv'"),
+        (MABSplit(n_features=0), "n_features must be"),
+        (MedianElimination(n_features=9), "n_features must be"),
+        (MPBoost(n_features=-2), "n_features must be"),
+        (Sparrow(n_features=-1), "n_features must be"),
         (MABSplit(batch=0), "batch must be"),
         (MABSplit(z=-1.0), "z must be"),
         (Sparrow(target=0.0), "target must be"),
@@ -270,6 +237,7 @@ def test_bad_numbers_of_features(kind: Any, value: Any) -> None:
         (WeightTrimming(1.0), "left_out must be below 1"),
         (WeightTrimming("half"), "left_out must be a number"),
         (Hedge(eta=0.0), "eta must be"),
+        (Hedge(arms="feature"), "arms of hedge must be 'family', got 'feature'"),
     ],
 )
 def test_bad_settings(strategy: Strategy, message: str) -> None:

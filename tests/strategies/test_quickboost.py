@@ -16,7 +16,7 @@ from tests.problems import bank_of, booster_of, noisy_labels, stumps_of, table
 from tests.strategies.test_full import INITS, digit_table, slow_without_jit, training_set
 from tests.strategies.watch import Watched
 
-NAMES = ("digits", "pendigits", "letter")
+NAMES = ("digits", "letter")
 
 
 def boosters(X: Any, Y: Any, init: str, rounds: int) -> list[Booster]:

@@ -56,11 +56,6 @@ def test_an_outcome_says_on_what_it_was_found() -> None:
         assert all(0.0 < half.weight_share < 1.0 for half in halves)
 
 
-def test_mas_naive_expects_at_roots_what_roots_have_shown() -> None:
-    for row in roots(tree_of(make_strategy("mas-naive")), 12)[3:]:
-        assert row["expected_edge"] == pytest.approx(row["edge"], abs=0.1)
-
-
 def test_the_edge_of_weight_trimming_is_that_of_the_last_root() -> None:
     booster = tree_of(make_strategy("weight-trimming"))
     for _ in range(5):

