@@ -68,19 +68,6 @@ def test_bins_equal_their_definition(X: NDArray[np.float32], families: list[Powe
         assert bank.bins[j].tolist() == expected
 
 
-def test_layout(X: NDArray[np.float32], families: list[Powers]) -> None:
-    bank = FeatureBank.build(families, X)
-    assert bank.bins.flags.c_contiguous
-    assert bank.bins.dtype == np.uint8
-    assert bank.bins.shape == (11, 300)
-    assert bank.cuts.dtype == np.float32
-    assert bank.cuts.shape == (11, 254)
-    assert bank.n_bins.dtype == np.int16
-    assert bank.n_bins.shape == (11,)
-    assert bank.first.dtype == np.int64
-    assert bank.nbytes == 11 * 300 + 11 * 254 * 4 + 11 * 2 + 3 * 8
-
-
 def test_a_threshold_divides_raw_values_as_its_bins(
     X: NDArray[np.float32], families: list[Powers]
 ) -> None:
@@ -182,14 +169,6 @@ def test_constant_and_missing_features_keep_the_constant_stump() -> None:
     assert bank.threshold(1, 1) == -np.inf
     with pytest.raises(SettingError, match="threshold of feature 1 must be between 1 and 1, got 2"):
         bank.threshold(1, 2)
-
-
-def test_features_know_their_family(X: NDArray[np.float32], families: list[Powers]) -> None:
-    bank = FeatureBank.build(families, X)
-    assert [bank.family_of(j) for j in (0, 6, 7, 10)] == [0, 0, 1, 1]
-    assert bank.feature_name(9) == "column 0 to the power of 2"
-    with pytest.raises(SettingError, match="a feature must be between 0 and 10, got 11"):
-        bank.family_of(11)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.lazy import LazyBank, SlotCache
+from boostsample.banks.lazy import LazyBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.kernels.searches.search_room import SEARCH_GROUP
@@ -71,24 +71,6 @@ class NaiveSlots:
         while len(self.keys) + len(keys) > self.most:
             self.keys.popitem(last=False)
         self.keys.update(dict.fromkeys(keys))
-
-
-@pytest.mark.parametrize("most", [8, 64, 65, 100])
-def test_slots_keep_what_was_used_last(rng: np.random.Generator, most: int) -> None:
-    slots, naive = SlotCache(300, most, 3, np.float32), NaiveSlots(most)
-    for _ in range(300):
-        keys = rng.permutation(60 if rng.random() < 0.7 else 300)[: rng.integers(1, 9)]
-        found = slots.find(keys)
-        assert (found >= 0).tolist() == naive.find(keys.tolist())
-        assert (slots.rows[found[found >= 0]] == keys[found >= 0, None]).all()  # what was put there
-        new = keys[found < 0]
-        claimed = slots.claim(new)
-        naive.claim(new.tolist())
-        assert np.unique(claimed).size == new.size
-        assert not np.isin(claimed, found).any()  # what was found a moment ago is safe
-        slots.rows[claimed] = new[:, None]
-        assert len(slots.rows) <= most
-    assert len(naive.keys) == most
 
 
 class Naive:
@@ -154,21 +136,6 @@ def test_no_more_is_computed_than_is_looked_at(
     assert len(naive.cuts.keys) == cuts
 
 
-def test_readers_have_nothing_in_common_but_the_data(X: NDArray[np.float32]) -> None:
-    bank = LazyBank(families(), X, TRAIN, reference=REFERENCE)
-    one, other = bank.reader(TRAIN), bank.reader(np.array([5, 2, 5]))
-    one.view(np.array([3]))
-    assert (bank.values_computed, other.values_computed) == (0, 0)
-    other.view(np.array([3]))
-    assert one.values_computed == REFERENCE + TRAIN.size
-    assert other.values_computed == REFERENCE + 2
-    assert not np.shares_memory(one._columns.rows, other._columns.rows)
-    assert one.n_bins is not other.n_bins
-    for rows in ([0, N], [-1]):
-        with pytest.raises(DataError, match="rows must lie between 0 and 99"):
-            bank.reader(np.array(rows))
-
-
 def test_memory_is_bounded(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", SEARCH_GROUP)
     bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=20_000)
@@ -193,16 +160,6 @@ def test_too_many_features_at_once_are_refused(X: NDArray[np.float32]) -> None:
     monkey = LazyBank(families(), X, reference=REFERENCE)
     assert monkey.most_features(10**9) == SEARCH_GROUP
     assert monkey.most_features(0) >= F
-
-
-def test_bins_are_taken_in_parts(X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch) -> None:
-    """`take` and `cuts_of` are for any number of features, whatever the cache."""
-    monkeypatch.setattr(bank_lazy, "_LEAST_CUTS", SEARCH_GROUP)
-    memory = FeatureBank.build(families(), X, reference=REFERENCE)
-    bank = LazyBank(families(), X, reference=REFERENCE, cache_bytes=1)
-    features = np.array([*range(F), 3, 3])
-    assert (bank.take(features, np.array([5, 98])) == memory.bins[features][:, [5, 98]]).all()
-    assert (bank.cuts_of(features) == memory.cuts[features]).all()
 
 
 @pytest.mark.parametrize("rows", [TRAIN, TRAIN[::3], np.arange(N)])
@@ -298,3 +255,5 @@ def test_bad_settings_are_refused(X: NDArray[np.float32]) -> None:
         LazyBank(families(), X, reference=-1)
     with pytest.raises(DataError, match="X has no rows"):
         LazyBank(families(), X[:0])
+    with pytest.raises(DataError, match="rows must lie between 0 and 99"):
+        LazyBank(families(), X).reader(np.array([0, N]))

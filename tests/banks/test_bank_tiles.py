@@ -83,26 +83,6 @@ def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
     assert len(list(Path("one").rglob("*.npz"))) == 1
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_readers_do_not_share_room(
-    X: NDArray[np.float32], form: str, rng: np.random.Generator
-) -> None:
-    bank: Any = make_bank(form, families(), X)
-    features, rows = np.arange(160), rng.integers(0, N, (2, 20))
-    assert bank.view(features, rows[0]).compact  # the bank has room, too
-    one, other = bank.reader(np.arange(10)), bank.reader()
-    first = one.view(features, rows[0])
-    expected = bank.bins[:, rows[0]]
-    second = other.view(features[::-1].copy(), rows[1])
-    assert first.compact
-    assert second.compact
-    assert not np.shares_memory(first.bins, second.bins)
-    assert (first.bins[first.at][:, :20] == expected).all()
-    assert one._tiles._slots is not other._tiles._slots
-    assert np.shares_memory(one._tiles.bins, other._tiles.bins)
-    assert np.shares_memory(one.bins, other.bins)
-
-
 def test_the_copy_counts_as_memory_unless_it_is_a_mapped_file(X: NDArray[np.float32]) -> None:
     sizes = {
         form: make_bank(form, families(), X).nbytes

@@ -19,7 +19,7 @@ from boostsample.banks.row_chunks import (
     memory_bank_of_chunks,
 )
 from boostsample.errors import DataError
-from boostsample.families import Columns, Identity
+from boostsample.families import Columns
 from boostsample.family import Family
 from tests.problems import powers, same_bits
 
@@ -59,15 +59,6 @@ def test_chunks_make_the_bank_of_all_rows(
     assert bank.digest() == whole.digest()
 
 
-def test_declared_ranges_give_the_cuts(rng: np.random.Generator) -> None:
-    X = rng.integers(0, 256, (40, 4, 4)).astype(np.uint8)
-    families = [Identity((4, 4))]
-    whole = FeatureBank.build(families, X)
-    cuts, n_bins = cuts_of_rows(families, X)
-    np.testing.assert_array_equal(cuts, whole.cuts)
-    np.testing.assert_array_equal(n_bins, whole.n_bins)
-
-
 @pytest.mark.parametrize("n", [299, 301])
 @pytest.mark.parametrize("form", ["memory", "disk"])
 def test_rows_that_are_missing_or_too_many_are_an_error(
@@ -80,13 +71,3 @@ def test_rows_that_are_missing_or_too_many_are_an_error(
     make: Any = memory_bank_of_chunks if form == "memory" else disk_bank_of_chunks
     with pytest.raises(DataError, match=f"must have {n} rows together, got 300"):
         make(*where, *given)
-
-
-def test_a_folder_that_cannot_be_made_is_an_error_with_a_way_out(
-    rng: np.random.Generator, tmp_path: Path
-) -> None:
-    X, families = examples(rng), [Columns(range(3))]
-    (tmp_path / "file").write_text("")
-    cuts = cuts_of_rows(families, X)
-    with pytest.raises(DataError, match=r"cannot be kept.*or use the bank in memory"):
-        disk_bank_of_chunks(tmp_path / "file" / "bank", families, 300, cuts, [])

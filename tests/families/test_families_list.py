@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -115,15 +113,3 @@ def test_every_listed_family_is_tried_here() -> None:
         HashedText,
         Text,
     }
-
-
-def test_the_bare_name_is_refused() -> None:
-    run = subprocess.run(
-        [sys.executable, "-c", "import families"],
-        cwd=FOLDER.resolve().parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert run.returncode == 1
-    assert "import boostsample.families, not families" in run.stderr

@@ -48,28 +48,6 @@ def test_sums_of_floats() -> None:
     np.testing.assert_allclose(values, naive_sums(family, images), rtol=1e-6, atol=1e-6)
 
 
-def test_sums_of_bytes_beyond_float32() -> None:
-    """Above 2^24 the sums no longer fit float32: bytes and floats must round alike."""
-    images = np.full((2, 260, 260), 255, np.uint8)
-    images[1, ::3] = 254
-    family = PatchSums((260, 260), 30, min_side=255)
-    values = family.compute(images, range(30))
-    np.testing.assert_array_equal(values, family.compute(images.astype(np.float32), range(30)))
-    want = integer_sums(family, images)
-    assert want.max() > 2**24
-    np.testing.assert_array_equal(values, want.astype(np.float32))
-
-
-def integer_sums(family: PatchSums, images: NDArray[Any]) -> NDArray[np.int64]:
-    """All sums of (n, h, w) images, in integers."""
-    sums = []
-    for feature in range(family.n_features):
-        top, bottom, left, right, _ = rectangle(family, feature)
-        patches = images[:, top : bottom + 1, left : right + 1]
-        sums.append(patches.sum(axis=(1, 2), dtype=np.int64))
-    return np.array(sums).T
-
-
 def test_all_patches_are_equally_likely() -> None:
     total = PatchSums((4, 4), None).n_features
     first = [PatchSums((4, 4), 1, seed=seed).feature_name(0) for seed in range(3600)]

@@ -174,18 +174,6 @@ def test_optima_of_figure_2(variance: float, budget: int, best: int) -> None:
         assert max(near, key=closed) == pytest.approx(best, rel=0.04)
 
 
-def test_noise_taken_for_spread_costs_a_third() -> None:
-    """Var(G) = 1e-4 seen on 500 examples: Q = 355 instead of 38, at two thirds of the edge."""
-    true = Mixture(1.0, 0.0, 1e-4)
-    seen = Mixture(1.0, 0.0, 1e-4 + 1 / 500)
-    right = best_expected_edge(true, 10**6, 10**9, 600_000, unit_noise=1)
-    wrong = best_expected_edge(seen, 10**6, 10**9, 600_000, unit_noise=1)
-    assert right.n_features == pytest.approx(38, rel=0.15)
-    assert wrong.n_features == pytest.approx(355, rel=0.15)
-    got = expected_edge(true, wrong.n_features, wrong.n_examples, unit_noise=1)
-    assert got == pytest.approx(0.7 * right.edge, rel=0.05)
-
-
 @pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
 def test_from_noisy_edges_to_a_plan(rng: np.random.Generator) -> None:
     true = Mixture(1.0, 0.03, 1e-4)
@@ -195,18 +183,6 @@ def test_from_noisy_edges_to_a_plan(rng: np.random.Generator) -> None:
     assert best_expected_edge(as_they_are, 17_000, 60_000, 600_000).n_features > 5 * right
     clean = fit_mixture(h, 1, noise_variance=sampling_variance(h, 500))
     assert right / 2 < best_expected_edge(clean, 17_000, 60_000, 600_000).n_features < 2 * right
-
-
-def test_q_falls_and_t_rises_as_edges_concentrate() -> None:
-    """[DF11] sec. 1 and 5.3."""
-    plans = [
-        best_expected_edge(Mixture(1.0, 0.05, v), 17_000, 60_000, 600_000)
-        for v in (1e-2, 1e-3, 1e-4)
-    ]
-    assert plans[0].n_features > plans[1].n_features > plans[2].n_features
-    assert plans[0].n_examples < plans[1].n_examples < plans[2].n_examples
-    degenerate = best_expected_edge(Mixture(1.0, 0.8, 1e-6), 17_000, 60_000, 600_000)
-    assert (degenerate.n_features, degenerate.n_examples) == (10, 60_000)
 
 
 @pytest.mark.parametrize("budget", [1, 7, 99, 100, 250, 10**5])
@@ -263,13 +239,11 @@ def test_a_small_family_is_shared_with_others() -> None:
     [
         (lambda: expected_edge(WIDE, 0, 10), "n_features must be at least 1, got 0"),
         (lambda: expected_edge(WIDE, 1, 0.5), "n_examples must be at least 1, got 0.5"),
-        (lambda: expected_edge(WIDE, 1, math.nan), "n_examples must be at least 1, got nan"),
         (lambda: expected_edge(WIDE, 1, 9, unit_noise=-1), "unit_noise must be at least 0"),
         (lambda: expected_edge_families([], [], 9), "mixtures must hold at least 1"),
         (lambda: expected_edge_families([WIDE], [1, 2], 9), "a number for each of 1 mixtures"),
         (lambda: expected_edge_families([WIDE], [0], 9), "not all 0"),
         (lambda: best_expected_edge(WIDE, 0, 10, 10), "sizes must be at least 1, got 0"),
-        (lambda: best_expected_edge(WIDE, 10, 0, 10), "n_examples must be at least 1, got 0"),
         (lambda: best_expected_edge(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
         (lambda: expected_edge_curve(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
         (
@@ -279,7 +253,6 @@ def test_a_small_family_is_shared_with_others() -> None:
         (lambda: allocate([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
         (lambda: allocate([WIDE], [1], 10, 0), "budget must be at least 1, got 0"),
         (lambda: gaussian_expected_edge(1, 10, 0.0), "variance must be above 0"),
-        (lambda: gaussian_expected_edge(1, 10, 1.0, unit_noise=-1), "unit_noise must be"),
     ],
 )
 def test_bad_settings(call: Callable[[], object], message: str) -> None:

@@ -14,7 +14,6 @@ from scipy.stats import norm
 from boostsample.errors import DataError, SettingError
 from boostsample.planning.mixture import (
     Mixture,
-    Mixtures,
     fit_mixture,
     fit_mixtures,
     sampling_variance,
@@ -112,24 +111,6 @@ def test_several_at_once(rng: np.random.Generator) -> None:
     for edges, mixture in zip(sets, together, strict=True):
         np.testing.assert_array_equal(mixture.parameters, fit_mixture(edges, 2).parameters)
     assert fit_mixtures([]) == []
-
-
-@pytest.mark.parametrize("n_components", [1, 2])
-def test_several_are_a_sequence(rng: np.random.Generator, n_components: int) -> None:
-    together = fit_mixtures([rng.normal(0.05, 0.02, 12) for _ in range(3)], n_components)
-    assert isinstance(together, Mixtures)
-    each = list(together)
-    assert [mixture.parameters.tolist() for mixture in together[1:]] == [
-        mixture.parameters.tolist() for mixture in each[1:]
-    ]
-    assert together[-1].log_likelihood == each[2].log_likelihood
-    means, variances = together.moments()
-    assert means == [mixture.mean for mixture in each]
-    assert variances == [mixture.variance for mixture in each]
-    with pytest.raises(ValueError, match="read-only"):
-        together[0].parameters[0, 0] = 1
-    with pytest.raises(IndexError):
-        together[3]
 
 
 def test_mixture_moments_and_samples(rng: np.random.Generator) -> None:

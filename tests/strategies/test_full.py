@@ -16,7 +16,7 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.strategies import Full
 from tests.naive import ExactNaive, FastNaive, Naive
-from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.problems import bank_of, booster_of, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 slow_without_jit = pytest.mark.skipif(
@@ -166,15 +166,6 @@ def test_ties_in_rational_arithmetic(seed: int) -> None:
         if edge in (0, 1) or votes_of_term != exact or len(votes) != n_labels:
             return
         oracle.update(term.feature, term.value, votes_of_term, edge)
-
-
-def test_the_first_of_two_equal_features_wins() -> None:
-    X, Y = table(60, 3), noisy_labels(60)
-    X = X[:, [0, 1, 2, 1, 0, 2]]
-    X[:, 4] = 10 - X[:, 4]  # the same cuts from the other side
-    booster = Booster(bank_of(X), None, Y, Full(), n_rounds=30, rng=0)
-    for _ in range(30):
-        assert booster.next_round().terms[0].feature < 3
 
 
 def test_its_budget() -> None:

@@ -145,17 +145,42 @@ class _Rule:
         return range(max(best - 1, 0), min(best + 2, self.n_brackets))
 
 
-def test_the_rule_of_adaptive_halving() -> None:
-    """Means, counts and variance of 60 rounds are those of the formulas, and so is each choice."""
+def test_the_rule_of_adaptive_halving(watched: Watched) -> None:
+    """Means, counts and variance of 60 rounds are those of the formulas, and so is each choice.
+
+    Features that were chosen before take up to half of the first places, and runners-up of the
+    round before up to half of those of a later stage.
+    """
     bank = bank_of(table(3000, 60, seed=5))
     strategy = AdaptiveHalving()
     booster = Booster(bank, None, noisy_labels(3000), strategy, n_rounds=60, rng=2)
     learned: Any = booster.strategy
     rule = _Rule(learned.brackets_.shape[1])
     assert rule.n_brackets >= 3
+    chosen: list[int] = []
+    before: list[int] = []
+    remembered = returned = 0
     for number in range(60):
         near = rule.near() if number else range(rule.n_brackets - 1, rule.n_brackets)
+        watched.clear()
         row = booster.next_round().rows[0]
+        first, n = watched.searches[0].features, row["n_remembered"]
+        assert set(first[:n]) <= set(chosen)
+        assert len(set(first)) == len(first) >= 2 * n
+        chosen.append(row["feature"])
+        remembered += n
+        order: list[int] = []
+        if len(watched.searches) > 1:
+            stage = max(1, len(watched.searches) - 2)
+            order, features = (
+                watched.searches[stage - 1].best_first(),
+                watched.searches[stage].features,
+            )
+            again = [f for f in before if f not in order[: len(features)]][: len(features) // 2]
+            assert features == order[: len(features) - len(again)] + again
+            returned += len(again)
+            order = watched.searches[-2].best_first()
+        before = [f for f in order if f != row["feature"]]
         bracket, memory = row["n_stages"] - 1, int(row["n_remembered"] > 0)
         assert bracket in near
         rule.rewards.append(((bracket, memory), -0.5 * math.log(1 - row["edge"] ** 2)))
@@ -167,6 +192,8 @@ def test_the_rule_of_adaptive_halving() -> None:
         assert learned.variance_ == pytest.approx(rule.variance())
     assert len({bracket for (bracket, _), _ in rule.rewards}) > 1
     assert len({memory for (_, memory), _ in rule.rewards}) == 2
+    assert remembered > 60
+    assert returned > 10
 
 
 def test_the_draws_are_normal() -> None:
@@ -179,24 +206,6 @@ def test_the_draws_are_normal() -> None:
     expected = np.bincount(values.argmax(axis=1), minlength=3) / 200_000
     assert drawn[[0, 1, 5, 6]].sum() == 0
     assert drawn[2:5] == pytest.approx(expected, abs=0.015)
-
-
-def test_features_are_remembered(watched: Watched) -> None:
-    """Different features that were chosen, late rounds more often, for up to half of the places."""
-    bank = bank_of(table(3000, 60, seed=5))
-    booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=60, rng=2)
-    chosen: list[int] = []
-    remembered = 0
-    for _ in range(60):
-        watched.clear()
-        row = booster.next_round().rows[0]
-        features, n = watched.searches[0].features, row["n_remembered"]
-        assert set(features[:n]) <= set(chosen)
-        assert len(set(features)) == len(features)
-        assert n <= len(features) // 2
-        chosen.append(row["feature"])
-        remembered += n
-    assert remembered > 60
 
 
 def test_memory_draws_searches_by_their_number() -> None:
@@ -227,26 +236,3 @@ def test_features_of_nodes_are_remembered_apart() -> None:
     assert strategy.n_rewards_ == 1
     assert strategy.chosen_.tolist() == [9, 9, 9, 8]
     assert strategy.node_chosen_.tolist() == [7]
-
-
-def test_runners_up_compete_again(watched: Watched) -> None:
-    bank = bank_of(table(3000, 60, seed=5))
-    booster = Booster(bank, None, noisy_labels(3000), AdaptiveHalving(), n_rounds=20, rng=2)
-    before: list[int] = []
-    returned = 0
-    for _ in range(20):
-        watched.clear()
-        row = booster.next_round().rows[0]
-        n_stages = len(watched.searches)
-        if n_stages > 1:
-            stage = max(1, n_stages - 2)
-            order, features = (
-                watched.searches[stage - 1].best_first(),
-                watched.searches[stage].features,
-            )
-            again = [f for f in before if f not in order[: len(features)]][: len(features) // 2]
-            assert features == order[: len(features) - len(again)] + again
-            returned += len(again)
-        order = watched.searches[-2].best_first() if n_stages > 1 else []
-        before = [f for f in order if f != row["feature"]]
-    assert returned > 10

@@ -22,7 +22,6 @@ from boostsample.strategies import (
     UniformNaive,
     WeightTrimming,
 )
-from boostsample.strategies.modern.median_elimination import median_elimination_stages
 from boostsample.strategies.modern.sparrow import sparrow_accepts
 from boostsample.strategy import Strategy
 from tests import naive_samplers as naive
@@ -153,19 +152,6 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
             assert then.features == left[: len(then.features)]
         last = watched.searches[-1]
         assert row["feature"] == last.features[int(np.argmax(last.edges))]
-
-
-@pytest.mark.parametrize("budget", [10, 2400, 10**6])
-@pytest.mark.parametrize("delta", [0.001, 0.1, 1.0])
-@pytest.mark.parametrize("n", [1, 2, 5, 256, 1000])
-def test_stages_of_median_elimination(n: int, delta: float, budget: int) -> None:
-    result = median_elimination_stages(n, 1000, budget, delta)
-    expected = naive.median_elimination(n, budget, delta)
-    if expected[0][1] < 1:
-        assert not result
-        return
-    assert result == [(q, min(1000, int(t * (1 + 1e-12)))) for q, t in expected]
-    assert sum(q * t for q, t in result) <= budget
 
 
 @pytest.mark.parametrize("left_out", ["edge", 0.3, 0.0])

@@ -196,13 +196,3 @@ def test_budgets_are_spent(name: str, learner: str) -> None:
         require_budget_spent(make, n, sizes, learner)
         if learner == "stump" and name != "full":
             require_budget_spent(make, n, sizes, learner, 3 * n)
-
-
-@pytest.mark.parametrize(
-    ("n_examples", "n_features", "budget"), [(29, 7, 290), (29, 1000, 290), (100, 1000, 1000)]
-)
-def test_a_fruitless_pass_of_sparrow_spends_the_budget(
-    n_examples: int, n_features: int, budget: int
-) -> None:
-    make = functools.partial(Sparrow, delta=1e-300)
-    require_budget_spent(make, n_examples, (n_features,), budget=budget)

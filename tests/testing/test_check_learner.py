@@ -21,9 +21,7 @@ pytestmark = pytest.mark.skipif(
 
 GOOD: dict[str, Callable[[], Learner]] = {
     "stump": Stump,
-    "product of one": functools.partial(Product, 1),
     "product": functools.partial(Product, 3),
-    "tree of two": functools.partial(Tree, 2),
     "tree": functools.partial(Tree, 6),
 }
 
