@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -15,8 +12,7 @@ from benchmarks.bounds import (
     store_bound_kernel,
 )
 from benchmarks.problem import BenchProblem, synthetic_problem
-from benchmarks.test_growth import sizes_beyond_caches, sweep_twice
-from benchmarks.timing import growth_slope, median_ratio, time_in_turns
+from benchmarks.timing import growth_slope, median_ratio
 from boostsample.kernels.array_layout import aligned, row_layout
 
 
@@ -65,50 +61,6 @@ def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples
     total = bins[features][:, examples].sum(dtype=int)
     assert read_bound_kernel(bins, features, 0, examples, 4) == total
     assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
-
-
-def test_units_follow_blocks_of_the_work_and_have_its_arguments() -> None:
-    """Stands in for the fixture of pytest-benchmark."""
-    done: list[str] = []
-    numbers = iter("123456789")
-
-    def pedantic(work: Any, setup: Any, teardown: Any, rounds: int) -> None:
-        for _ in range(rounds):
-            args, named = setup()
-            work(*args, **named)
-            teardown(*args, **named)
-
-    def unit(number: str) -> float:
-        done.append(f"u{number}")
-        return 7.0
-
-    seconds, units = time_in_turns(
-        SimpleNamespace(pedantic=pedantic, disabled=False),
-        lambda number: done.append(f"w{number}"),
-        unit,
-        5,
-        setup=lambda: (next(numbers),),
-        block=2,
-    )
-    assert " ".join(done) == "w1 w2 u1 u2 w3 w4 u3 u4 w5 u5"
-    assert seconds.shape == (5,)
-    assert units.tolist() == [7.0] * 5
-
-
-def test_sizes_take_turns_and_every_second_time_counts() -> None:
-    done: list[str] = []
-
-    def work(name: str) -> float:
-        done.append(name)
-        return float(len(done))
-
-    assert sweep_twice([lambda: work("a"), lambda: work("b")]) == [2.0, 4.0]
-    assert "".join(done) == "aabb"
-
-
-def test_n_grows_until_no_cache_holds_the_weights() -> None:
-    assert sizes_beyond_caches((500, 2_000, 4_000), 40_000) == (500, 2_000, 4_000)
-    assert sizes_beyond_caches((500, 4_000), 100_000) == (500, 4_000, 8_000, 16_000)
 
 
 def test_slopes_and_paired_ratios() -> None:

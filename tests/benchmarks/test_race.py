@@ -269,17 +269,6 @@ def test_warming_up_sees_every_class(job: RaceJob) -> None:
 # ------------------------------------------------------------------------------------ the methods
 
 
-def test_settings_of_the_user_replace_the_usual_ones() -> None:
-    method = peer_method(Variant.parse("hist-gradient-boosting:max_leaf_nodes=15:max_bins=63"))
-    assert method.name == "hist-gradient-boosting:max_bins=63:max_leaf_nodes=15"
-    assert method.start.keywords["settings"] == {  # type: ignore[attr-defined]  # a partial
-        "learning_rate": 0.3,
-        "max_bins": 63,
-        "max_features": 0.05,
-        "max_leaf_nodes": 15,
-    }
-
-
 def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingError, match="unknown peer 'foo'; known: lightgbm, xgboost"):
         peer_method(Variant("foo"))
@@ -290,11 +279,6 @@ def test_peers_that_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peer_race, "find_spec", lambda package: None)
     with pytest.raises(SettingError, match=r"lightgbm is not installed; .*boostsample\[peers\]"):
         peer_method(Variant("lightgbm"))
-
-
-def test_races_that_cannot_be(job: RaceJob) -> None:
-    with pytest.raises(SettingError, match="adaboost:learning_rate=-1 does not run: InvalidParam"):
-        race(job, methods_of("adaboost:learning_rate=-1"), RaceRules())
 
 
 def scores_of(job: RaceJob, method: RaceMethod, checks: set[int], n: int) -> Any:

@@ -12,7 +12,6 @@ import pytest
 
 from boostsample.experiments.cells.cell_file import Cell, read_cell_file
 from boostsample.experiments.cells.store import FolderStore, Store
-from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
@@ -215,14 +214,3 @@ def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
     ):
         with pytest.raises(TypeError, match=f"a {type(value).__name__} cannot be saved"):
             pack_state({"seen": value})
-
-
-def test_the_kept_state_is_small() -> None:
-    store = Store()
-    prepared = prepared_for(MANY, "ucb,mas-1q", history=False)
-    filled(prepared, store)
-    for (task,) in task_groups(prepared):
-        cell = store.load(task)
-        assert cell is not None
-        assert cell.state is not None
-        assert len(cell.to_bytes()) - len(replace(cell, state=None).to_bytes()) < 3000

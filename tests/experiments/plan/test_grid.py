@@ -338,13 +338,6 @@ def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
     }
 
 
-def test_a_yardstick_left_out_of_one_data_set_stays_out(tmp_path: Path) -> None:
-    grid, prepared = read_prepared('data = ["digits", "chess(d=3,n=60)"]', tmp_path)
-    without = replace(prepared[0], variants=prepared[0].variants[1:])
-    assert "full" in grid_entries(grid, prepared)["strategies"]
-    assert "strategies" not in grid_entries(grid, [without, prepared[1]])
-
-
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read_prepared(GRIDS["defaults"], tmp_path)
     own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))

@@ -274,12 +274,6 @@ def test_a_label_has_a_star_and_what_all_settings_share(text: str, label: str) -
     assert variant.tuned() == variant
 
 
-def test_epsilon_greedy_tunes_the_schedule_that_it_has() -> None:
-    assert all("epsilon=" in one for one in grid_of("epsilon-greedy"))
-    decreasing = grid_of("epsilon-greedy:schedule=decreasing")
-    assert all(one.startswith("c=") and "epsilon=" not in one for one in decreasing)
-
-
 @pytest.mark.parametrize(
     ("text", "settings", "message"),
     [
@@ -326,11 +320,6 @@ def test_numbers_are_drawn_from_the_range_and_others_from_the_values() -> None:
     assert all(isinstance(one, int) and 1 <= one <= 1000 for one in scales)
     assert {one["arms"] for one in found} == {"family", "feature"}
     assert {one["n_features"] for one in found} == {2}
-
-
-def test_a_range_with_zero_is_drawn_uniformly() -> None:
-    values = [float(str(one["epsilon"])) for one in draws("epsilon-greedy:epsilon=0.0|1.0", 200)]
-    assert 0.4 < sum(one < 0.5 for one in values) / 200 < 0.6
 
 
 def test_draws_follow_from_the_seed_and_extend_each_other() -> None:

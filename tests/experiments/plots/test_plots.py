@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
@@ -20,7 +19,6 @@ from boostsample.experiments.plots.drawing.figures import (
     STYLE,
     draw_band,
     error_axis,
-    legend_below,
     strategy_panels,
 )
 from boostsample.experiments.plots.drawing.layout import (
@@ -49,16 +47,6 @@ def comparison() -> Results:
     return compare(load_dataset("diagonal(d=4,n=100)"), plan)
 
 
-@pytest.mark.parametrize("marks", [(1,), (3,), (2, 30)])
-def test_runs_that_end_early_or_make_no_error(marks: tuple[int, ...]) -> None:
-    X = np.random.default_rng(0).random((40, 2)).astype(np.float32)
-    easy = Dataset("$easy_{$", X, (X[:, 0] >= 0.5).astype(np.int64), ("a", "b"))
-    plan = Plan(strategies=parse_names("uniform-naive:n_features=1"), marks=marks, repeats=3)
-    figure = comparison_figure(compare(easy, plan))
-    figure.draw_without_rendering()
-    assert len(figure.axes) == 2
-
-
 def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> None:
     figure = comparison_figure(comparison)
     text = describe(figure)
@@ -76,20 +64,6 @@ def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> 
     assert len(paths) > 10
     assert not re.search(r"\.\d{3}", " ".join(paths))
     assert re.search(r"\.\d{2}\b", " ".join(paths))
-
-
-def test_legends_fit_below_their_figure() -> None:
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(10.0, 4.0), layout="constrained")
-        axes = figure.subplots()
-        for number in range(10):
-            draw_band(axes, np.arange(3), np.ones((2, 3)), number, f"a-long-strategy:n={number:9}")
-        legend_below(figure, [axes])
-        figure.draw_without_rendering()
-        box = figure.legends[0].get_window_extent()
-    assert box.x0 >= 0
-    assert box.x1 <= figure.bbox.x1
-    assert len(figure.legends[0].get_texts()) == 10
 
 
 @pytest.mark.parametrize("n", range(1, 13))
@@ -125,12 +99,6 @@ def test_a_picture_is_written_whole(
         text = "".join(ET.fromstring(content).itertext())
         assert "laminating" in text
         assert "stumps" in text
-
-
-@pytest.mark.parametrize("name", ["x", "x.gif", "x.svg.bak"])
-def test_other_kinds_of_pictures(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SettingError, match=r"must end in one of .svg, .png, .pdf, got '.*x"):
-        check_picture(tmp_path / name)
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:

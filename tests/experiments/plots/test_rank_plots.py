@@ -80,13 +80,6 @@ def test_a_diagram_needs_as_many_data_sets_as_can_show_a_difference(n: int, leas
         ranks_figure(found[:-1])
 
 
-def test_one_data_set_or_one_strategy_cannot_be_ranked() -> None:
-    with pytest.raises(SettingError, match=r"needs 4 data sets or more, got 1 \(x\)"):
-        ranks_figure([results("x", 1, 2)])
-    with pytest.raises(SettingError, match=r"two strategies or more .* got a of a, b"):
-        ranks_figure([results("x", 1, 2), results("y", 1)])
-
-
 def test_bars_join_what_is_not_told_apart_and_nothing_else() -> None:
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -109,20 +108,6 @@ def test_default_levels_are_what_every_run_had_spent() -> None:
             assert not any(map(math.isnan, mine.values()))
 
 
-def test_levels_where_all_runs_ended_early() -> None:
-    found = made(curve("full", 0, ends=5))
-    assert found.levels("looks") == (5000,)
-
-
-def test_levels_that_no_run_has_are_left_out() -> None:
-    rows = curve("odd", 0, cost=1234)
-    assert made(rows).levels("looks") == (12_300, 123_000)
-    (first,) = curves_of_results(
-        replace(results([rows]), settings={"rounds": [1], "data_sets": []})
-    )
-    assert first.levels("looks") == ()  # 1,230 lies before the first row
-
-
 @pytest.mark.parametrize(
     ("metric", "axis", "level", "message"),
     [
@@ -135,11 +120,6 @@ def test_levels_that_no_run_has_are_left_out() -> None:
 def test_what_cannot_be_had(metric: str, axis: str, level: float, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         made(*TWO).at(metric, axis, level)
-
-
-def test_an_unknown_axis_has_no_levels() -> None:
-    with pytest.raises(SettingError, match="unknown axis 'hours'"):
-        made(*TWO).levels("hours")
 
 
 def test_folders_without_curves() -> None:

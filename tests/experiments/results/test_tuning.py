@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from pathlib import Path
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.experiments.plan import variants as variants_module
@@ -266,29 +264,3 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
         assert search["looks"] == 3 * sum(one.looks[purpose] for purpose in ("search", "modelling"))
         assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
     assert found.settings["data_sets"][0]["notes"] == notes_of(comparison)
-
-
-QUICK = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "2", "--results", "new"]
-
-
-def test_the_command(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names = "uniform-naive,ucb:exploration=0.1|1:reward_scale=3|30|300,exp3p:mixing=0.1"
-    args = [*QUICK, "--tune", "--strategies", names, "--rounds", "2,12", "--plot", "curves.svg"]
-    assert main(args) == 0
-    captured = capsys.readouterr()
-    assert "boostsample: tuning: 26 runs of 12 rounds\n" in captured.err
-    header = "stumps uniform-naive ucb* ucb* charged exp3p*:mixing=0.1 exp3p*:mixing=0.1 charged"
-    for table in captured.out.split("\n\n")[1:3]:
-        lines = table.splitlines()
-        assert lines[1].split() == header.split()
-        # Two stumps do not pay for one of each of 6 settings, twelve do for two.
-        assert [line.split().count("-") for line in lines[3:]] == [2, 0]
-    assert "settings kept by their training loss after 12 stumps" in captured.out
-    assert "note: strategies with a * were tuned" in captured.out
-    rows = read_results("new").rows
-    assert len(rows) == (1 + 2 * 2) * 2 * 2
-    command = json.loads(Path("new/plan.json").read_text())["command"]
-    assert command == ["boostsample", *args]

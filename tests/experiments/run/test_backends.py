@@ -237,45 +237,6 @@ def test_a_fault_in_another_process_is_told_as_it_is() -> None:
         compare_all([wrong], Store(), backend)
 
 
-class Stubborn(Fragile):
-    """Counts the cells that are trained beside each other."""
-
-    def __init__(self) -> None:
-        super().__init__("uniform-naive:n_features=2", 2)
-        self.open: dict[str, tuple[Future[Cell], Cell]] = {}
-        self.beside: list[set[str]] = []
-
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
-        assert split is not None
-        label = task.variant.label
-        future: Future[Cell] = Future()
-        if label == self.label and self.times:
-            self.times -= 1
-            future.set_exception(WorkerLost("it is gone"))
-        else:
-            self.beside.append({label, *self.open})
-            self.open[label] = future, train_cell(split, task, watch, before)
-        return future
-
-    def look(self) -> None:
-        for future, cell in self.open.values():
-            future.set_result(cell)
-        self.open.clear()
-
-
-def test_a_cell_that_has_lost_two_workers_is_tried_alone() -> None:
-    backend = Stubborn()
-    compare_all([prepared_for(5, 2)], Store(), backend)
-    assert {backend.label} in backend.beside
-    assert any(len(labels) > 1 for labels in backend.beside)
-
-
 class Absent(Fragile):
     """Has no worker for a while, and then gives up waiting."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -15,7 +13,6 @@ from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
-    train_cell,
     warm_up_training,
 )
 from boostsample.experiments.common.progress import ProgressDisplay
@@ -25,7 +22,6 @@ from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.experiments.run.schedule import Pace
@@ -111,55 +107,6 @@ def test_each_data_set_and_plan_is_warmed_up_once() -> None:
     with open_backend("threading", 1) as backend:
         compare_all(several, Store(), backend)
     assert Foreign.rounds == sum(2 + 5 * one.plan.repeats for one in several)
-
-
-class Cold(Backend):
-    """Compiles for its first cell until it is told that this is done."""
-
-    in_process = True
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.watch: TrainingWatch | None = None
-        self._train: Callable[[], None] | None = None
-
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
-        assert split is not None
-        future: Future[Cell] = Future()
-        watch.compiling = self.watch is None
-        self.watch = watch
-        self._train = lambda: future.set_result(train_cell(split, task, watch, before))
-        return future
-
-    def look(self) -> None:
-        if self._train is not None and self.watch is not None and not self.watch.compiling:
-            self._train()
-            self._train = None
-
-
-def test_progress_knows_compiling_from_boosting() -> None:
-    backend, told = Cold(), list[tuple[str, int, int]]()
-    left: list[float | None] = []
-
-    def progress(stage: str, done: int, total: int) -> None:
-        told.append((stage, done, total))
-        if told[-3:] == 3 * [("compiling", 0, 0)]:
-            assert backend.watch is not None
-            assert left == []
-            backend.watch.begin()
-
-    compare_all([prepared_for()], Store(), backend, progress, left.append)
-    at = told.index(("compiling", 0, 0))
-    assert told[at : at + 3] == 3 * [("compiling", 0, 0)]
-    assert {stage for stage, _, _ in told[at + 3 :]} == {"features", "boosting"}
-    assert told[-1] == ("boosting", 10, 10)
-    assert left
 
 
 @pytest.fixture(scope="module")

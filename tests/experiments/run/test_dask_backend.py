@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -129,21 +128,6 @@ def test_a_stopped_worker_costs_no_cell_and_is_used_again(
     assert timeless(found) == timeless(again) == rows_of_threads(prepared)
 
 
-def test_a_paused_worker_gives_its_cells_up_after_a_minute() -> None:
-    facts = {"status": "paused", "nthreads": 1, "last_seen": 0.0}
-    worker, cell = dask_backend._Worker("tcp://a:1", facts), Mock()
-    worker.cells.add(cell)
-    for second in range(1, 60):
-        worker.see({**facts, "last_seen": float(second)}, 1.0)
-    assert (worker.lost, worker.n_threads) == ("", 0)
-    cell.cancel.assert_not_called()
-    worker.see({**facts, "last_seen": 60.0}, 1.0)
-    assert worker.lost == "the worker tcp://a:1 has been paused for 60 s"
-    cell.cancel.assert_called_once_with()
-    worker.see({**facts, "status": "running", "last_seen": 61.0}, 1.0)
-    assert (worker.lost, worker.n_threads) == ("", 1)
-
-
 def test_without_workers_the_run_waits_and_then_ends(
     cluster: Cluster,
     tmp_path: Path,
@@ -222,7 +206,6 @@ _IN = "boostsample.loop.numerics", "boostsample.experiments.cells.training"
 @pytest.mark.parametrize(
     ("code", "versions"),
     [
-        ("import boostsample; boostsample.__version__ = '0.0.9'", "boostsample 0.0.9"),
         (f"import {_IN[0]} as a, {_IN[1]} as b; a.NUMERICS = b.NUMERICS = 1", "NUMERICS 1"),
     ],
 )

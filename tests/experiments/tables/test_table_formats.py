@@ -203,13 +203,6 @@ def test_csv(table: ScoreTable) -> None:
         assert row["p_value"] == "" or float(row["p_value"]) == score.p_value
 
 
-def test_csv_counts_the_runs_that_came_so_far() -> None:
-    runs = [curve("a", 0), curve("a", 1, ends=30)]
-    (table,) = result_table([results(runs)], "loss", "looks", [5e4])
-    (row,) = csv.DictReader(io.StringIO(to_csv([table])))
-    assert (row["n"], row["mean"], row["std"], row["level"]) == ("1", "", "", "50000")
-
-
 class Reader(HTMLParser):
     """Text of cells with their tags and attributes; unbalanced tags are an error."""
 
