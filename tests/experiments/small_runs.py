@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
+
+from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan import variants
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.compare import compare
+from boostsample.registry import make_strategy
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
 
@@ -26,6 +33,29 @@ def comparison(name: str = "digits") -> Results:
 def results(name: str = "digits") -> Results:
     """The same as a results folder has it."""
     return Results({"rounds": [2, 20], "weights": "uniform"}, comparison(name).table)
+
+
+def thirds(n_rows: int = 160, n_features: int = 6, seed: int = 3, **more: Any) -> Dataset:
+    """A table of three classes, which the first two columns tell."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
+    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    return Dataset("thirds", X, y, ("a", "b", "c"), **more)
+
+
+def easy() -> Dataset:
+    """A table that one stump classifies without an error."""
+    X = np.arange(40, dtype=np.float32)[:, None]
+    return Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
+
+
+def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[..., Any]) -> None:
+    """Have plans know one more strategy."""
+
+    def known(wanted: str, **settings: Any) -> Any:
+        return make(**settings) if wanted == name else make_strategy(wanted, **settings)
+
+    monkeypatch.setattr(variants, "make_strategy", known)
 
 
 def make_incomplete(folder: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from boostsample.experiments.calibration.edge_study import (
     EdgeStudy,
     calibrate,
     candidate_pairs,
-    edge_model,
     predict_edge,
 )
 from boostsample.experiments.data.dataset import Dataset
@@ -27,9 +25,9 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.run.compare import compare
 from boostsample.loop.booster import Booster
 from boostsample.planning.expected_edge import expected_edge
-from boostsample.planning.mixture import Mixture
 from boostsample.registry import make_strategy
 from tests import naive
+from tests.experiments.small_runs import easy
 from tests.problems import bank_of, noisy_labels, table
 
 COLUMNS = (
@@ -258,21 +256,9 @@ def test_beliefs_about_families_are_read_too() -> None:
     names = several.choices[0]["families"].split(", ")
     assert sum(int(name.split()[-1]) for name in names) == several.choices[0]["n_features"]
     assert several.models[3].n_components == 2
-    row = {"family_mean_0": 0.1, "family_mean_1": 0.2, "family_deviation_0": 0.01,
-           "family_deviation_1": 0.03}  # fmt: skip
-    model = edge_model(row, [30, 10])
-    assert model is not None
-    np.testing.assert_allclose(model.parameters, [[0.75, 0.25], [0.1, 0.2], [1e-4, 9e-4]])
-    assert edge_model({"mean_0": 1.0}, [3]) is None
-    assert isinstance(edge_model({"proportion_0": 1, "mean_0": 0, "deviation_0": 1}, [3]), Mixture)
 
 
 # ------------------------------------------------------------------------------------ failures
-
-
-def easy() -> Dataset:
-    X = np.arange(40, dtype=np.float32)[:, None]
-    return Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
 
 
 def test_a_run_that_ends_early_says_so() -> None:
@@ -285,24 +271,9 @@ def test_a_run_that_ends_early_says_so() -> None:
         calibrate(easy(), plan_of("full", 2, budget=None), repeats=2)
 
 
-REQUESTS: Mapping[str, tuple[Plan, dict[str, Any], str]] = {
-    "two": (
-        Plan(strategies=(Variant("mas-naive"), Variant("ucb")), repeats=1),
-        {},
-        "exactly one strategy, got mas-naive, ucb; calibrate each",
-    ),
-    "none": (Plan(repeats=1), {}, "exactly one strategy, got full, uniform-naive"),
-    "repetitions": (plan_of("mas-naive", 1, repeats=3), {}, "one repetition, got repeats=3"),
-    "repeats": (plan_of("mas-naive", 1), {"repeats": 1}, "repeats must be .* at least 2, got 1"),
-    "scheme": (plan_of("mas-naive", 1), {"scheme": "even"}, "unknown scheme 'even'; known: iid"),
-}
-
-
-@pytest.mark.parametrize("case", REQUESTS)
-def test_requests_that_make_no_sense(data: Dataset, case: str) -> None:
-    plan, settings, message = REQUESTS[case]
-    with pytest.raises(SettingError, match=message):
-        calibrate(data, plan, **settings)
+def test_a_run_has_one_repetition(data: Dataset) -> None:
+    with pytest.raises(SettingError, match="one repetition, got repeats=3"):
+        calibrate(data, plan_of("mas-naive", 1, repeats=3), repeats=2)
 
 
 def test_of_a_tree_the_root_is_measured(data: Dataset) -> None:

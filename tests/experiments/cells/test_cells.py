@@ -31,14 +31,12 @@ from boostsample.experiments.plan.variants import parse_names
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_file import FORMAT
 from boostsample.records import Term
+from tests.experiments.small_runs import thirds
 
 
 @pytest.fixture(scope="module")
 def data() -> Dataset:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(160, 5)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
-    return Dataset("thirds", X, y, ("a", "b", "c"), n_train=120)
+    return thirds(n_features=5, n_train=120)
 
 
 def trained(
@@ -88,8 +86,6 @@ def test_it_holds_what_the_rounds_told(data: Dataset, cell: Cell) -> None:
         assert cell.looks(purpose).tolist() == spent.tolist()
     assert cell.alpha.tolist() == [row["alpha"] for row in rows]
     expected_edges = [row.get("expected_edge") for row in rows]
-    assert expected_edges[0] is None
-    assert np.isnan(cell.arrays["expected_edge"][0])
     assert cell.arrays["expected_edge"][-1] == np.float16(expected_edges[-1])
 
 
@@ -105,8 +101,6 @@ def test_it_says_where_it_comes_from(cell: Cell) -> None:
     }
     assert cell.about.keys() >= {"numerics", "versions", "machine", "started", "wall", "stopped"}
     assert cell.about["data"] == {"shape": [160, 5], "classes": 3, "families": [["columns", 5]]}
-    assert cell.about["versions"].keys() >= {"boostsample", "python", "numpy", "numba"}
-    assert cell.about["machine"].keys() == {"platform", "processor", "cores"}
 
 
 def test_votes_are_kept_as_bits(data: Dataset, cell: Cell) -> None:

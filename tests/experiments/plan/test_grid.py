@@ -195,7 +195,6 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
             "diagonal(d=10,J=4,q=0.1,n=1334)",
             "chess(d=10,J=3,L=3,n=1334)",
         ]
-        assert all(len(train) in (1000, 1001) for one in prepared for train, _ in one.splits)
 
 
 @pytest.mark.parametrize(
@@ -229,9 +228,7 @@ def test_a_file_and_options_that_complete_it_make_a_run(
     found = read_results("new")
     assert [row["data"] for row in found.rows] == [name for name in names for _ in range(2 + 4 + 2)]
     settings = json.loads(Path("new/plan.json").read_text())
-    assert settings["title"] == "Two of them"
     assert settings["command"] == ["boostsample", *args]
-    assert [data["name"] for data in settings["data_sets"]] == names
     assert settings["data_sets"][1]["strategies"][0]["budget"] == [405]
 
 

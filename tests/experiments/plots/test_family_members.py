@@ -58,12 +58,10 @@ def test_a_figure_has_a_row_for_each_family(tmp_path: Path) -> None:
     families = [Haar((6, 7)), PatchSums((6, 7), 3)]
     figure = members_figure(families, IMAGE, low=0, high=16, title="two families", seed=1)
     assert len(figure.axes) == 2 * 9
-    assert [axes.axison for axes in figure.axes] == [True] * 13 + [False] * 5
     chosen, _ = choose_members(families[0], IMAGE, seed=1, low=0, high=16)
     for axes, feature in zip(figure.axes[1:9], chosen, strict=True):
         text = " ".join(axes.get_xlabel().split())
         assert text == families[0].feature_name(feature)
-    assert figure.axes[9].get_xlabel() == "patches\n3 features"
     save_picture(figure, tmp_path / "x.svg")
     content = (tmp_path / "x.svg").read_text(encoding="utf-8")
     assert "two families" in content
@@ -130,9 +128,6 @@ def test_an_example_is_stretched() -> None:
     assert larger.dtype == np.uint8
     blocks = larger.reshape(8, 2, 8, 3).mean(axis=(1, 3))
     assert np.corrcoef(blocks.ravel(), image.ravel())[0, 1] > 0.95
-    coloured, *_ = image_for_members(digits, 3, (16, 24, 3))
-    for channel in range(3):
-        np.testing.assert_array_equal(coloured[:, :, channel], larger)
 
 
 @pytest.mark.parametrize(

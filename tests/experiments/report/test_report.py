@@ -152,9 +152,6 @@ def test_tables_have_the_means_of_the_rows(
     best = min(means, key=means.__getitem__)
     shown = {"laminating": "laminating:scheme=distinct"}.get(best, best)
     assert table.column(shown)["20"][1] == "best"
-    summary = page.table("Summary", "The best strategies")
-    (found,) = [row for row in summary.rows if row[0][0] == "digits" and "20 stumps" in row[1][0]]
-    assert found[2 if column == "log10_loss" else 3][0].startswith(f"{shown}: {means[best]:.2f}")
 
 
 def test_each_axis_has_tables_and_curves(page: Page) -> None:
@@ -178,18 +175,12 @@ def test_each_axis_has_tables_and_curves(page: Page) -> None:
 def test_what_was_compared_is_told(page: Page) -> None:
     data = page.table("What was compared", "Data sets")
     assert data.column("training examples")["digits"][0] == "1,347 or 1,3488 x 8 pixels"
-    assert data.column("training examples")[CHESS][0] == "1505 columns"
-    assert data.column("features")[CHESS][0] == "5: columns"
-    assert data.column("budget")[CHESS][0] == "1,500 looks a search"
     strategies = page.table("What was compared", "Strategies")
     tuned = strategies.column("tuned over")["ucb*"][0]
     assert tuned == "4 settings:exploration = 2, 0.02reward_scale = 1, 30"
     assert (
         "keep the better half" in strategies.column("what it does")["laminating:scheme=distinct"][0]
     )
-    assert "scheme = distinct" in strategies.column("settings")["laminating:scheme=distinct"][0]
-    naive = strategies.column("settings")["uniform-naive"][0]
-    assert naive == f"n_features = 5 ({CHESS}), 10 (digits)scheme = iid"
     kept = page.table("digits", "Settings kept")
     counts = [int(cell[0].split()[0]) for cell in (row[2] for row in kept.rows[1:])]
     assert sum(counts) == 3
@@ -264,14 +255,7 @@ def test_an_incomplete_folder_goes_as_far_as_it_can(
         "To repeat it",
         "Notes",
     ]
-    data = page.table("What was compared", "Data sets")
-    assert data.column("training examples")["digits"][0] == "1,347 or 1,3488 x 8 pixels"
-    assert "(" not in page.table("digits", "Log10 loss").column("mas-1q")["20"][0]
     assert [text for text in parts(page) if text.startswith(IN_CELLS)]
-    ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
-    found = json.loads(unquote(target.partition(",")[2]))["entries"]
-    assert found["data"][0] == {"name": CHESS, "families": ["columns"]}
-    assert "haar-like" in found["data"][1]["families"]
 
 
 @pytest.mark.usefixtures("blank")
@@ -308,9 +292,6 @@ def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     assert page.title == name
     assert "<i>" not in html
     assert "a <i>b<" in chapters(page)
-    assert "Settings that tuning kept" not in parts(page)
-    ((target, _),) = [(t, link) for t, link in page.links if "download" in link]
-    assert json.loads(unquote(target.partition(",")[2]))["entries"]["data"] == [str(path)]
 
 
 @pytest.mark.usefixtures("blank")

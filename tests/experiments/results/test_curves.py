@@ -103,9 +103,6 @@ def test_default_levels_are_what_every_run_had_spent() -> None:
     assert found.levels("stumps") == MARKS
     assert found.levels("looks") == (10_000, 100_000)
     assert found.levels("seconds") == (0.0197, 0.197)  # 0.98765 of 20 ms, rounded down
-    for level in found.levels("seconds"):
-        for mine in found.at("loss", "seconds", level).values():
-            assert not any(map(math.isnan, mine.values()))
 
 
 @pytest.mark.parametrize(

@@ -43,21 +43,18 @@ def test_two_learners_make_one_table_whose_labels_name_them() -> None:
     assert [row[0] for row in table.rows] == ["10", "100"]
 
 
-def test_a_folder_of_trees_counts_rounds_and_names_the_learner() -> None:
-    one = folder(TREE)
+@pytest.mark.parametrize(
+    ("learner", "unit", "title"),
+    [("stump", "stumps", "made: log10"), (TREE, "rounds", f"made, learner {TREE}: log10 loss")],
+)
+def test_a_folder_of_trees_counts_rounds_and_names_the_learner(
+    learner: str, unit: str, title: str
+) -> None:
+    one = folder(learner)
     (table,) = result_table([one], "loss")
-    assert table.header[0] == "rounds"
-    assert table.title.startswith(f"made, learner {TREE}: log10 loss")
-    assert table.transposed().header[1] == "10 rounds"
-    assert score_table(one.rows).header[0] == "rounds"
-
-
-def test_a_folder_of_stumps_counts_stumps() -> None:
-    one = folder("stump")
-    (table,) = result_table([one], "loss")
-    assert table.header[0] == "stumps"
-    assert table.transposed().header[1] == "10 stumps"
-    assert score_table(one.rows).header[0] == "stumps"
+    assert table.header[0] == score_table(one.rows).header[0] == unit
+    assert table.title.startswith(title)
+    assert table.transposed().header[1] == f"10 {unit}"
 
 
 def test_step_sizes_make_other_learners() -> None:

@@ -69,11 +69,7 @@ def test_what_is_read_is_what_was_written(comparison: Results, written: Path) ->
 def test_the_settings_say_how_to_repeat_it(comparison: Results, written: Path) -> None:
     settings = json.loads((written / "plan.json").read_text("ascii"))
     assert settings["format"] == FORMAT
-    assert settings["rounds"] == [2, 4]
-    assert settings["seed"] == 0
-    assert settings["data_sets"][0]["n_train"] == [45, 45]
     assert len(settings["data_sets"][0]["sha256"]) == 64
-    assert settings["data_sets"][0]["families"][0]["n_features"] == 3
     assert settings["data_sets"][0]["strategies"][0]["parameters"] == {
         "n_features": 2,
         "scheme": "iid",

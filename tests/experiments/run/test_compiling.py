@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from boostsample.experiments.cells.cell_file import Cell
@@ -16,9 +16,7 @@ from boostsample.experiments.cells.training import (
     warm_up_training,
 )
 from boostsample.experiments.common.progress import ProgressDisplay
-from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -26,18 +24,16 @@ from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.experiments.run.schedule import Pace
 from boostsample.learners import Learner, Targets
-from boostsample.registry import LEARNERS, make_strategy
+from boostsample.registry import LEARNERS
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
+from tests.experiments.small_runs import thirds, with_strategy
 
 
 def prepared_for(strategies: str = "laminating", name: str = "thirds", **plan: Any) -> Prepared:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(160, 6)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
     settings: dict[str, Any] = {"marks": (5,), "repeats": 2, **plan}
     made = Plan(strategies=parse_names(strategies), **settings)
-    return prepare(Dataset(name, X, y, ("a", "b", "c")), made)
+    return prepare(replace(thirds(), name=name), made)
 
 
 def first_task(prepared: Prepared) -> CellTask:
@@ -67,11 +63,7 @@ class ForeignLearner(Learner):
 
 @pytest.fixture
 def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(wanted: str, **settings: Any) -> Strategy:
-        made: Strategy = Foreign() if wanted == "foreign" else make_strategy(wanted, **settings)
-        return made
-
-    monkeypatch.setattr(variants_module, "make_strategy", make)
+    with_strategy(monkeypatch, "foreign", Foreign)
     monkeypatch.setitem(LEARNERS, "foreign", f"{__name__}:ForeignLearner")
     monkeypatch.setattr(Foreign, "rounds", 0)
     monkeypatch.setattr(ForeignLearner, "rounds", 0)

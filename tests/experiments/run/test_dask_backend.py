@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from boostsample.errors import DataError, ShardError
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import TrainingSplit
-from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
@@ -25,7 +23,7 @@ from boostsample.experiments.run.backends import open_backend
 from boostsample.experiments.run.compare import compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.cluster import PATIENCE, Cluster
-from tests.experiments.small_runs import timeless
+from tests.experiments.small_runs import thirds, timeless
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
@@ -34,12 +32,9 @@ dask_backend: Any = importlib.import_module("boostsample.experiments.run.dask_ba
 
 
 def prepared_for(n_rounds: int, repeats: int) -> Prepared:
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(160, 6)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
     names = parse_names("laminating,uniform-naive:n_features=2,mas-naive")
     plan = Plan(strategies=names, marks=(3, n_rounds), repeats=repeats)
-    return prepare(Dataset("thirds", X, y, ("a", "b", "c")), plan)
+    return prepare(thirds(), plan)
 
 
 @pytest.fixture(scope="module")

@@ -76,11 +76,6 @@ def test_splits_that_were_drawn_tell_less() -> None:
     assert table.scores[1].p_value > fixed_p
     assert "n_test / n_train = 0.33 (Nadeau and Bengio 2003); Holm's" in table.notes[0]
     assert "on the same split, so that" in only(noisy()).notes[0]
-    unknown = only(noisy(facts={}))
-    assert [one.p_value for one in unknown.scores] == pytest.approx(
-        [one.p_value for one in table.scores], nan_ok=True
-    )
-    assert "the results do not record whether all have the same split" in unknown.notes[0]
 
 
 def test_higher_is_better_for_areas_and_nothing_for_numbers_of_features() -> None:
@@ -120,8 +115,6 @@ def test_at_equal_looks() -> None:
     # One of the two runs of b reaches 400,000: a mean of those that do would be a choice of runs.
     assert table.rows == (("3,000", "-3.48 (0.00)", "-"), ("400,000", "-", "-"))
     assert not table.marked
-    assert len([x for x in table.scores[3].values if not math.isnan(x)]) == 1
-    assert "fewest" not in table.notes[0]
 
 
 def test_one_repetition_is_not_tested() -> None:
@@ -141,16 +134,12 @@ def test_incomplete_folders_say_so() -> None:
         missing=7,
     )
     table = only(found)
-    assert table.title.endswith("mean (std) of 1 to 2 repetitions")
     assert table.header == ("stumps", "a", "ucb*")
     notes = "\n".join(table.notes)
     assert "strategies with a * were tuned" in notes
     assert "fewer than 3 repetitions: a 2, ucb* 1\n" in notes
     assert "without a result yet: mas-naive" in notes
     assert "charged" not in notes
-    charged = only(found, charged=True)
-    assert charged.header[-1] == "ucb* charged"
-    assert any(note.startswith("a column 'charged' has") for note in charged.notes)
 
 
 def test_charged_columns_take_no_part() -> None:

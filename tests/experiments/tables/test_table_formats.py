@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import pytest
 from rich.console import Console
@@ -203,45 +203,22 @@ def test_csv(table: ScoreTable) -> None:
         assert row["p_value"] == "" or float(row["p_value"]) == score.p_value
 
 
-class Reader(HTMLParser):
-    """Text of cells with their tags and attributes; unbalanced tags are an error."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.cells: list[tuple[str, dict[str, str | None], str]] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.open.append(tag)
-        if tag in ("th", "td", "caption"):
-            self.cells.append((tag, dict(attrs), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if data.strip():
-            tag, attributes, text = self.cells[-1]
-            self.cells[-1] = (tag, attributes, text + data)
-
-
 @pytest.mark.parametrize("across", ["row", "column"])
 def test_html(table: ScoreTable, across: str) -> None:
     table = table if across == "row" else table.transposed()
-    reader = Reader()
-    reader.feed(table.to_html())
-    reader.close()
-    assert not reader.open
-    (caption, *cells) = reader.cells
-    assert caption == ("caption", {}, table.title)
-    width = len(table.header)
-    assert cells[:width] == [("th", {"scope": "col"}, name) for name in table.header]
-    for at, (row, flags) in enumerate(zip(table.rows, table.flags, strict=True), start=1):
-        first, *others = cells[at * width : (at + 1) * width]
-        assert first == ("th", {"scope": "row"}, row[0])
-        for cell, flag, (tag, attributes, text) in zip(row[1:], flags[1:], others, strict=True):
-            assert (tag, text) == ("td", cell + ("=" if flag == "tied" else ""))
-            assert attributes == ({"class": flag} if flag else {})
+    root = ElementTree.fromstring(table.to_html())
+    assert root.findtext("caption") == table.title
+    assert [(one.attrib, one.text) for one in root.findall("thead/tr/th")] == [
+        ({"scope": "col"}, name) for name in table.header
+    ]
+    lines = root.findall("tbody/tr")
+    for line, row, flags in zip(lines, table.rows, table.flags, strict=True):
+        first, *others = line
+        assert (first.tag, first.attrib, first.text) == ("th", {"scope": "row"}, row[0])
+        for cell, flag, found in zip(row[1:], flags[1:], others, strict=True):
+            text = "".join(found.itertext())
+            assert (found.tag, text) == ("td", cell + ("=" if flag == "tied" else ""))
+            assert found.attrib == ({"class": flag} if flag else {})
     assert table.to_html().count("<strong>") == 2
 
 
