@@ -10,19 +10,19 @@
 ``data_sets``      name, splits, checksum, families, notes; strategies with settings and parameters,
                    and in ``searches`` the files of their cells by repetition
 ``cells``, ...     of a complete folder: when and where it was made, with which versions
+``sha256``         checksum over all other entries
 =================  ===============================================================================
 """
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from boostsample.banks.bank_forms import bank_record
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan
@@ -30,10 +30,13 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.labels import counted
 from boostsample.experiments.results.runs import Run
+from boostsample.files.json_text import read_json
+from boostsample.hashing import sha256_of_json
 from boostsample.loop.numerics import NUMERICS
 
 FORMAT = 3
 """Version of results folders."""
+_WAY_OUT = "restore the file, or remove it and run the same command with the same --results again"
 
 
 def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
@@ -272,115 +275,26 @@ def _text(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-# ---------------------------------------------------------------------------------------- shape
-
-_VARIANT = {"name": "", "settings": {}}
-_SHAPE: Mapping[str, Any] = {
-    "complete": True,
-    "title?": "",
-    "command?": [],
-    "learner": "",
-    "rounds": [1],
-    "repeats": 1,
-    "budget": ("", None),
-    "weights": "",
-    "learning_rate?": (0, 0.5),
-    "smoothing?": (0, 0.5),
-    "seed": 0,
-    "bank?": {"form": ""},
-    "history?": True,
-    "score_every?": (0, 0.5),
-    "numerics?": 1,
-    "files?": {"table.csv": {"sha256": ""}},
-    "cells?": {
-        "first": "",
-        "last": "",
-        "seconds": (0, 0.5),
-        "machines": [{"processor": "", "cores": (1, None), "platform": ""}],
-        "versions": [{}],
-    },
-    "data_sets": [
-        {
-            "name": "",
-            "split": "",
-            "n_train": [1],
-            "n_test": [0],
-            "sha256": "",
-            "shape": [0],
-            "classes": [],
-            "families": [{"name": "", "n_features": 1}],
-            "notes": [],
-            "strategies": [
-                {
-                    "strategy": "",
-                    "settings": "",
-                    "parameters": {},
-                    "settings_in_use": {},
-                    "budget": [0],
-                    "grid?": [""],
-                    "tuning?": [
-                        {"kept": "", "final_log10_loss": [(0, 0.0)], "looks": 0},
-                    ],
-                    "variants?": [_VARIANT],
-                    "searches?": [{"repetition": 0, "budgets": [0], "files": [""]}],
-                }
-            ],
-        }
-    ],
-}
-"""Examples of what readers rely on; more is allowed.
-
-A value has the type of its example; an integer is at least 1 if its example is 1, a number finite
-if its example is 0.5; a list has one entry or more if its example has one; a key with `?` may be
-missing.
-"""
+# -------------------------------------------------------------------------------------- checksum
 
 
-def check_record(record: Any) -> None:
-    """DataError that names the place unless a record can be read."""
-    if not isinstance(record, dict) or "format" not in record:
-        raise DataError("plan.json: format is missing")
-    if record["format"] != FORMAT:
+def plan_bytes(record: Mapping[str, Any]) -> bytes:
+    """The content of ``plan.json``: a record with a checksum over it."""
+    return f"{json.dumps({**record, 'sha256': sha256_of_json(record)}, indent=1)}\n".encode()
+
+
+def plan_of_bytes(content: bytes) -> dict[str, Any]:
+    """The record of `plan_bytes`; DataError for any other content."""
+    try:
+        record: dict[str, Any] = read_json(content)
+        number, checksum = record["format"], record.pop("sha256", "")
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise DataError(f"plan.json: {one_line(error)}; {_WAY_OUT}") from error
+    if number != FORMAT:
         raise DataError(
-            f"plan.json has format {record['format']!r:.60}, this version of boostsample reads "
-            f"format {FORMAT}; use the version that wrote it, or run it again"
+            f"plan.json has format {number!r:.60}, this version of boostsample reads format "
+            f"{FORMAT}; use the version that wrote it, or run it again"
         )
-    fault = _fault(record, _SHAPE, "")
-    for number, data in enumerate(() if fault else record["data_sets"]):
-        if len(data["n_train"]) != len(data["n_test"]):
-            fault = f".data_sets[{number}]: n_train and n_test must have equally many entries"
-        elif len(data["shape"]) < 2:
-            fault = f".data_sets[{number}].shape must have at least 2 entries"
-    if fault:
-        raise DataError(
-            f"plan.json: {fault.removeprefix('.')}; restore the file, or remove it and run the "
-            "same command with the same --results again"
-        )
-
-
-def _fault(value: Any, example: Any, place: str) -> str:
-    """What is wrong, with its place, or an empty text."""
-    examples = example if isinstance(example, tuple) else (example,)
-    if type(value) not in map(type, examples):
-        names = " or ".join("null" if kind is None else type(kind).__name__ for kind in examples)
-        return f"{place or 'its content'} must be of type {names}, got {value!r:.60}"
-    if type(value) is int and example == 1 and value < 1:
-        return f"{place} must be at least 1, got {value}"
-    if type(value) is float and 0.5 in examples and not math.isfinite(value):
-        return f"{place} must be finite, got {value}"
-    if isinstance(value, list) and example:
-        if not value:
-            return f"{place} must have at least one entry, got none"
-        parts = [(entry, example[0], f"{place}[{at}]") for at, entry in enumerate(value)]
-    elif isinstance(value, dict):
-        for key in example:
-            if key not in value and not key.endswith("?"):
-                return f"{place}.{key} is missing"
-        parts = [
-            (value[name], example[key], f"{place}.{name}")
-            for key in example
-            if (name := key.removesuffix("?")) in value
-        ]
-    else:
-        return ""
-    return next((fault for fault in (_fault(*part) for part in parts) if fault), "")
+    if checksum != sha256_of_json(record):
+        raise DataError(f"plan.json is damaged or was edited; {_WAY_OUT}")
+    return record

@@ -21,10 +21,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import DataError, SettingError, one_line, unknown
+from boostsample.errors import DataError, SettingError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
-from boostsample.experiments.results.plan_file import check_record, variant_of
+from boostsample.experiments.results.plan_file import plan_of_bytes, variant_of
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
     RESULT_SCHEMA,
@@ -32,7 +32,6 @@ from boostsample.experiments.results.runs import (
     Run,
     kept_run,
 )
-from boostsample.files.json_text import read_json
 from boostsample.history import Column
 
 if TYPE_CHECKING:
@@ -223,15 +222,13 @@ def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> list[di
 def read_plan(folder: Path) -> dict[str, Any] | None:
     """The content of ``plan.json``; None if there is none, DataError if it cannot be read."""
     try:
-        record: dict[str, Any] = read_json((folder / PLAN).read_bytes())
-        check_record(record)
+        return plan_of_bytes((folder / PLAN).read_bytes())
     except FileNotFoundError:
         return None
-    except _MALFORMED as error:  # a DataError is a ValueError
-        fault = str(error) if isinstance(error, DataError) else f"{PLAN}: {one_line(error)}"
-        way_out = "" if ";" in fault else "; remove that file, and run the same command again"
-        raise DataError(f"results in '{folder}' cannot be read: {fault}{way_out}") from error
-    return record
+    except OSError as error:
+        raise DataError(f"results in '{folder}' cannot be read: {os_fault(error)}") from error
+    except DataError as error:
+        raise DataError(f"results in '{folder}' cannot be read: {error}") from error
 
 
 def _from_cells(folder: Path, record: dict[str, Any]) -> Results:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 import re
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any
 from boostsample.errors import DataError, SettingError, os_fault
 from boostsample.experiments.cells.store import STORE_FOLDER, FolderStore, key_of_file
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.results.plan_file import check_growth, plan_record
+from boostsample.experiments.results.plan_file import check_growth, plan_bytes, plan_record
 from boostsample.experiments.results.read_folder import (
     HISTORY,
     PLAN,
@@ -172,7 +171,7 @@ class ResultsFolder:
         return before.settings["complete"] and same_rows and same_length
 
     def _write_plan(self, record: Mapping[str, Any]) -> None:
-        self._write(PLAN, (json.dumps(record, indent=1) + "\n").encode())
+        self._write(PLAN, plan_bytes(record))
 
     def _write(self, name: str, content: bytes) -> None:
         with self._writing(name), atomic_file(self.path / name) as stream:

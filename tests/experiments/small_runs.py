@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.results.plan_file import plan_bytes, plan_of_bytes
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.compare import compare
 from boostsample.registry import make_strategy
@@ -60,8 +60,8 @@ def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[...
 
 def make_incomplete(folder: Path) -> None:
     """Turn a complete results folder into one whose tables were not yet written."""
-    plan = json.loads((folder / "plan.json").read_bytes())
-    (folder / "plan.json").write_text(json.dumps({**plan, "complete": False}))
+    plan = plan_of_bytes((folder / "plan.json").read_bytes())
+    (folder / "plan.json").write_bytes(plan_bytes({**plan, "complete": False}))
     (folder / "table.csv").unlink()
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import errno
 import json
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -243,31 +242,17 @@ def test_a_malformed_table_is_refused_with_its_place(
         read_results(written)
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b"\xff"])
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"{}", b"\xff", b"[" * 100_000])
 def test_settings_that_cannot_be_read(written: Path, content: bytes) -> None:
     (written / "plan.json").write_bytes(content)
-    with pytest.raises(DataError, match="cannot be read"):
+    with pytest.raises(DataError, match=r"cannot be read: .*; restore the file, or remove it"):
         read_results(written)
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda record: record["rounds"].clear(), "rounds must have at least one entry"),
-        (lambda record: record.update(rounds=[1.5]), r"rounds\[0\] must be of type int, got 1.5"),
-        (lambda record: record["cells"].update(seconds=math.nan), "seconds must be finite, got"),
-        (lambda record: record["data_sets"][0].update(name="x"), "line 2: data must be one of x"),
-        (
-            lambda record: record["data_sets"][0]["n_test"].append(5),
-            "n_train and n_test must have ",
-        ),
-    ],
-)
-def test_damaged_settings_name_the_entry(written: Path, damage: Any, message: str) -> None:
-    record = json.loads((written / "plan.json").read_bytes())
-    damage(record)
-    (written / "plan.json").write_text(json.dumps(record))
-    with pytest.raises(DataError, match=message):
+def test_edited_settings_are_refused(written: Path) -> None:
+    text = (written / "plan.json").read_text()
+    (written / "plan.json").write_text(text.replace("chess", "chest", 1))
+    with pytest.raises(DataError, match=r"plan\.json is damaged or was edited; restore the file"):
         read_results(written)
 
 
