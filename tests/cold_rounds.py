@@ -22,7 +22,7 @@ from boostsample.loop.booster import Booster
 from boostsample.registry import STRATEGIES, default_families
 
 N_ROUNDS = 6
-_N_EXAMPLES, _SIDE, _N_LABELS = 150, 8, 3
+_N_EXAMPLES, _SIDE, _N_LABELS = 150, 8, 10
 #: Forms of the bank, threads, and learners.
 PLACES = (
     ("lazy", 1, "tree:n_leaves=4"),

@@ -100,7 +100,6 @@ def test_settings_are_written_as_on_the_command_line(
         ({"budget": "10M"}, "as in 10N, got '10M'"),
         ({"strategy": "ucb:explore=1"}, "unknown setting of ucb 'explore'"),
         ({"bank": "lazy:ref=1"}, "unknown setting of the lazy bank 'ref'"),
-        ({"bank": "lazy:tile_bytes=0"}, "unknown setting of the lazy bank 'tile_bytes'"),
         ({"bank": None}, "bank must be text as in 'lazy:reference=512', got None"),
         ({"families": "haa"}, "unknown family of these examples 'haa'; known: columns"),
         ({"families": 3}, "families must be names or families of features, .* got 3"),

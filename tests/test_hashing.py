@@ -7,14 +7,12 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from boostsample import hashing
-from boostsample.errors import SettingError
 from boostsample.hashing import (
     code_of,
     sha256_of_arrays,
@@ -87,10 +85,3 @@ def test_the_code_of_a_class_in_a_script_is_the_class(tmp_path: Path) -> None:
     before = code(1, 10)
     assert code(1, 20) == before
     assert code(2, 10) != before
-
-
-def test_a_class_without_code_is_refused() -> None:
-    space: dict[str, Any] = {"UniformNaive": UniformNaive}
-    exec("class Ghost(UniformNaive):\n    pass", space)
-    with pytest.raises(SettingError, match=r"of the class Ghost must be readable, .* in a file"):
-        code_of(space["Ghost"])

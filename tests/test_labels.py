@@ -35,18 +35,11 @@ def test_indicators(dtype: Any) -> None:
     ("y", "n_classes", "message"),
     [
         ([0.0, 1.0], None, "must be class codes"),
-        ([0.0, np.nan], None, "must be class codes"),
         (["a", "b"], None, "must be class codes"),
-        ([True, False], None, "must be class codes"),
-        (np.zeros((2, 2, 2), int), None, "must be class codes"),
-        (3, None, "must be class codes"),
         ([0, 0], None, "at least 2 classes, got 1"),
-        ([0, 0], 1, "at least 2 classes, got 1"),
         ([0, -1], 3, "between 0 and 2, got -1 to 0"),
         ([0, 3], 3, "between 0 and 2, got 0 to 3"),
         ([[0, 2]], None, "0 and 1 only"),
-        ([[0, np.nan]], None, "0 and 1 only"),
-        ([[1, -1]], None, "0 and 1 only"),
         (np.empty(0, np.int64), 3, "at least one"),
     ],
 )

@@ -114,23 +114,6 @@ def test_other_distributions_add_theirs() -> None:
         make_learner("desk:m=3")
 
 
-def test_entry_points_are_read_once_for_each_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    groups: list[str] = []
-
-    def entry_points(group: str) -> list[Any]:
-        groups.append(group)
-        return []
-
-    monkeypatch.setattr(registry, "entry_points", entry_points)
-    for _ in range(3):
-        strategy_class("full")
-        make_learner("stump")
-    assert sorted(groups) == ["boostsample.learners", "boostsample.strategies"]
-    monkeypatch.syspath_prepend("elsewhere")
-    strategy_class("full")
-    assert len(groups) == 3
-
-
 @pytest.mark.usefixtures("foreign")
 @pytest.mark.parametrize(
     ("name", "message"),

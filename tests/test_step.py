@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ from boostsample.strategy import Stump
 from tests import naive
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, F, K = 80, 8, 3
 
 
@@ -114,19 +112,6 @@ def test_ties_go_to_the_first_feature_searched() -> None:
     stumps = step.search([2, 3, 0, 1], step.draw(N))
     assert len(set(stumps.edge.tolist())) == 1
     assert stumps.best().feature == 2
-
-
-def test_rows_of_stumps() -> None:
-    step = step_with()
-    stumps = step.search(np.arange(F), step.draw(N))
-    assert len(stumps) == F
-    for rows in ([3, 1], np.array([3, 1]), slice(1, 6, 2), np.arange(F) % 2 == 0, 5):
-        part = stumps[rows]
-        at = np.atleast_1d(np.arange(F)[rows])
-        assert part.feature.tolist() == at.tolist()
-        np.testing.assert_array_equal(part.votes, stumps.votes[at])
-    with pytest.raises(SettingError, match="at least 1 stump, got 0"):
-        stumps[[False] * F].best()
 
 
 @pytest.mark.parametrize(
@@ -241,10 +226,3 @@ def test_other_notes_are_refused(value: Any) -> None:
 def test_notes_of_one_name_do_not_swallow_each_other() -> None:
     with pytest.raises(SettingError, match="p_0"):
         noted(p=[1.0, 2.0], p_0=3.0)
-
-
-def test_a_refused_note_leaves_nothing_behind() -> None:
-    step = step_with()
-    with pytest.raises(SettingError, match="'edge'"):
-        step.note(good=1, edge=2)
-    assert step._end()[1] == {}

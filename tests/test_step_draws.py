@@ -163,18 +163,6 @@ def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
         np.testing.assert_allclose(values, signed, atol=1e-6)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES[:3])
-@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
-def test_searches_of_nested_samples_report_their_edges(n_labels: int, scheme: str) -> None:
-    """Joined rows: several samples of a draw share an array."""
-    step = step_of(bank_of(table(), groups=2), noisy_labels(N, n_labels))
-    samples = step.draw_nested([3, 20, 20, 60, N], scheme)
-    searches = [step.search(np.arange(F), sample) for sample in samples]
-    for stumps, sample in zip(searches[::-1], samples[::-1], strict=True):
-        np.testing.assert_allclose(step.edges(stumps, sample), stumps.edge, atol=1e-6)
-    np.testing.assert_array_equal(searches[1].edge, searches[2].edge)
-
-
 @pytest.mark.parametrize("learner", ["tree:n_leaves=6", "product:n_terms=3"])
 @pytest.mark.parametrize("scheme", SCHEMES[:3])
 def test_nested_samples_in_nodes_of_trees(learner: str, scheme: str) -> None:

@@ -4,8 +4,7 @@
 
 runs the command undisturbed and then with so many kills, by SIGKILL, into two temporary folders,
 and compares what they hold cell by cell, to the bit, seconds apart. Exit code 1 tells of a
-difference. Each run is a fork of one process that has compiled already; with --fresh it is a
-process of its own, as a user starts it, with the workers of any backend.
+difference. Each run is a fork of one process that has compiled already.
 """
 
 from __future__ import annotations
@@ -148,27 +147,6 @@ class Commands:
         self._process.communicate()
 
 
-class FreshCommands:
-    """Runs each command in a new process, as a user starts it."""
-
-    def __init__(self, warm_up: list[str]) -> None:
-        assert self.exit_code(warm_up) == 0
-
-    def exit_code(self, args: list[str], kill_after: float | None = None) -> int:
-        """Run a command, killing it after so many seconds; its exit code."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "boostsample", *args],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        try:
-            return process.wait(kill_after)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-
-
 def content(folder: Path) -> dict[str, Any]:
     """All that a results folder holds, by name, without what is measured in seconds."""
     contents: dict[str, Any] = {}
@@ -192,9 +170,7 @@ def content(folder: Path) -> dict[str, Any]:
     return contents
 
 
-def killed(
-    commands: Commands | FreshCommands, args: list[str], kills: int, longest: float, seed: int
-) -> int:
+def killed(commands: Commands, args: list[str], kills: int, longest: float, seed: int) -> int:
     """Run a command, kill it again and again, then let it end; how often it was truly killed."""
     rng = np.random.default_rng(seed)
     n_killed = 0
@@ -212,7 +188,6 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--longest", type=float, default=10.0, help="seconds until a kill")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--fresh", action="store_true", help="a process of its own for each run")
     parser.add_argument("args", nargs="+", help="options of boostsample compare, after --")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -220,12 +195,8 @@ def main() -> int:
         command = ["compare", *options.args]
         undisturbed = [*command, "--results", str(whole)]
         pieces = [*command, "--results", str(parts)]
-        kills = pieces, options.kills, options.longest, options.seed
-        if options.fresh:
-            n_killed = killed(FreshCommands(undisturbed), *kills)
-        else:
-            with Commands(Path(folder), undisturbed) as commands:
-                n_killed = killed(commands, *kills)
+        with Commands(Path(folder), undisturbed) as commands:
+            n_killed = killed(commands, pieces, options.kills, options.longest, options.seed)
         n_cells = len(list((whole / "cells").glob("*.npz")))
         same = content(whole) == content(parts)
     told = "the same" if same else "DIFFERENT"

@@ -52,10 +52,6 @@ def test_a_long_wait_is_explained_once(caplog: pytest.LogCaptureFixture) -> None
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds, once"
 
 
-def test_other_packages_are_not_spoken_for(caplog: pytest.LogCaptureFixture) -> None:
-    assert told([60.0], started_by("somebody.else"), caplog) == []
-
-
 @pytest.mark.parametrize(("folder", "not_kept"), [(None, []), ("folder", ["a full disk"])])
 def test_without_a_cache_it_does_not_say_once(
     folder: str | None,

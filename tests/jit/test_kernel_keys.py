@@ -52,24 +52,6 @@ def test_an_edited_file_is_another_stamp(package: Path, folder: Path) -> None:
     assert _jit.stamp_of(package) == before
 
 
-def test_moved_content_is_another_stamp(package: Path) -> None:
-    stamps = {_jit.stamp_of(package)}
-    draw, cuts = package / "kernels/draw.py", package / "kernels/cuts.py"
-    contents = draw.read_bytes(), cuts.read_bytes()
-    draw.write_bytes(contents[1])
-    cuts.write_bytes(contents[0])
-    stamps.add(_jit.stamp_of(package))
-    draw.write_bytes(contents[0] + contents[1])
-    cuts.write_bytes(b"")
-    stamps.add(_jit.stamp_of(package))
-    draw.rename(package / "kernels/drawn.py")  # the order of the files stays
-    stamps.add(_jit.stamp_of(package))
-    (package / "threads/deep/deeper").mkdir(parents=True)
-    (package / "threads/deep/deeper/new.py").touch()
-    stamps.add(_jit.stamp_of(package))
-    assert len(stamps) == 5
-
-
 @pytest.mark.parametrize("library", [numba, llvmlite, np])
 def test_another_compiler_is_another_stamp(
     library: Any, package: Path, monkeypatch: pytest.MonkeyPatch

@@ -210,34 +210,24 @@ def test_sweeps_in_float32(n_labels: int) -> None:
 
 
 @pytest.mark.parametrize("n_labels", [1, 3, 17])
-def test_ties_in_float32_go_to_the_lowest_threshold(n_labels: int) -> None:
-    bins = np.array([[3, 3, 6, 6], [0, 0, 6, 6], [2, 3, 4, 5]], np.uint8)
-    weights = np.ones((4, n_labels), np.float32)
-    weights[2:] = -1
-    how: dict[str, Any] = {"rough": True, "rows_a_bin": 64}
-    thresholds, votes, edges = run_search(bins, np.arange(3), weights, **how)
-    np.testing.assert_array_equal(thresholds, [4, 1, 4])
-    np.testing.assert_array_equal(edges, 4 * n_labels)
-    np.testing.assert_array_equal(votes, -1)
-    bins = np.array([[1, 2, 3, 4]], np.uint8)
-    weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
-    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 2)):
-        assert run_search(bins, np.arange(1), weights, tie=tie, **how)[0][0] == want
-
-
-@pytest.mark.parametrize("n_labels", [1, 3, 17])
-def test_ties_go_to_the_lowest_threshold(n_labels: int) -> None:
+@pytest.mark.parametrize("rough", [False, True])
+def test_ties_go_to_the_lowest_threshold(n_labels: int, rough: bool) -> None:
     # Whole numbers, so that no sum rounds: thresholds 1 .. 3 and 4 .. 6 cut alike.
     bins = np.array([[3, 3, 6, 6], [0, 0, 6, 6], [2, 3, 4, 5]], np.uint8)
     weights = np.ones((4, n_labels), np.float32)
     weights[2:] = -1
-    thresholds, votes, edges = run_search(bins, np.arange(3), weights)
+    how: dict[str, Any] = {"rough": rough, "rows_a_bin": 64}
+    thresholds, votes, edges = run_search(bins, np.arange(3), weights, **how)
     np.testing.assert_array_equal(thresholds, [4, 1, 4])
     np.testing.assert_array_equal(edges, 4 * n_labels)
     np.testing.assert_array_equal(votes, -1)
     thresholds, votes, _ = run_search(bins, np.arange(3), np.zeros((4, n_labels), np.float32))
     np.testing.assert_array_equal(thresholds, [4, 1, 3])  # everything ties: the lowest that divides
     np.testing.assert_array_equal(votes, 1)  # a sum of 0 votes +1
+    bins = np.array([[1, 2, 3, 4]], np.uint8)
+    weights = np.array([[-1.0], [-0.001], [1.0], [1.0]], np.float32)  # best cut: 3, then 2
+    for tie, want in ((0.0, 3), (0.0019, 3), (0.0021, 2), (3.0, 2)):
+        assert run_search(bins, np.arange(1), weights, tie=tie, **how)[0][0] == want
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 17])

@@ -30,30 +30,11 @@ Seen = list[tuple[Found, Targets]]
 
 
 class Comparison:
-    """An engine and a twin on the same examples.
+    """An engine and a twin on the same examples; `differences` tells how they are apart.
 
-    Parameters
-    ----------
-    engine : Booster or ShardBooster
-    learner : str
-        Of the twin, such as `tree:9`.
-    bank : FeatureBank
-    train, test : ndarray of int
-        Rows of the bank.
-    Y : ndarray of int8, shape (n, K)
-        Labels of all rows of the bank.
-    weights : ndarray of float64
-        Initial label weights of the training rows.
-    limits : object
-        `min_leaf`, `min_weight` and `max_depth` of the twin.
-
-    Attributes
-    ----------
-    differences : list of str
-    apart : dict
-        The largest difference of each kind of number so far.
-    errors : list of tuple
-        Errors on the test rows after each round: of the engine, and of the twin.
+    `train` and `test` are rows of the bank, `Y` (n, K) the labels of all its rows, `weights` the
+    initial label weights of the training rows, `limits` those of the twin's tree; `errors` are
+    those on the test rows after each round, of the engine and of the twin.
     """
 
     def __init__(

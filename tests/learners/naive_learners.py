@@ -39,33 +39,13 @@ Signs = NDArray[np.int8]
 
 @dataclass(eq=False)
 class NaiveSearch:
-    """One search: what it was made on, and the stump that it found.
+    """One search: the stump that it found, `threshold` as a bin, and what it was made on.
 
-    Attributes
-    ----------
-    feature, threshold : int
-        The stump, `threshold` as a bin.
-    votes : ndarray of int8, shape (K,)
-        Signs of the label sums of the stump on the targets of this search; 0 votes +1.
-    least_sum : float
-        Smallest of abs(sum_i target_il phi(i)) / sum_i abs(target_il) over the labels: below the
-        rounding of an implementation, a vote may differ.
-    edge : float
-        sum_l abs(sum_i target_il phi(i)) / total weight of the examples of the search. In a tree,
-        sum_l (abs(L_l) + abs(R_l)) / that, where L and R are the sums of the targets with phi = -1
-        and with phi = +1.
-    n_examples : int
-    parent, side : int
-        Of a leaf of a tree, the search that split its parent, and the side of it, -1 or +1.
-        Otherwise -1 and 0.
-    gain : float
-        Increase of the edge of the base classifier, if this stump were added.
-    divides : bool
-        Whether the search has examples on both sides.
-    admissible : bool
-        Whether there is a cut within the limits; if not, this is a constant.
-    in_model : bool
-        Whether the base classifier of the round holds this stump.
+    `least_sum` is the smallest share that a label sum has of the absolute targets: below the
+    rounding of an implementation, a vote may differ. `edge` is a share of the weight of the
+    examples: sum_l abs(sum_i target_il phi(i)), or sum_l (abs(L_l) + abs(R_l)) in a tree. `parent`
+    and `side` are the search that split the parent of a leaf and the side of it; `gain` is the
+    increase of the edge of the base classifier. A search without an admissible cut is a constant.
     """
 
     feature: int
@@ -136,32 +116,10 @@ class NaiveRound:
 class NaiveBooster:
     """AdaBoost.MH with an exhaustive search for every term and node.
 
-    Parameters
-    ----------
-    bins : ndarray of uint8, shape (F, N)
-    n_bins : ndarray of int, shape (F,)
-    Y : ndarray of int, shape (N, K)
-        +1 or -1.
-    learner : str
-        One of `LEARNERS`.
-    size : int
-        `n_terms` of a product, `n_leaves` of a tree; 1 for a stump.
-    weights : ndarray of float, shape (N, K)
-        w_il >= 0; normalised here.
-    nu, smoothing : float
-        alpha = nu / 2 log((a + s / N) / (b + s / N)), with a = (1 + gamma) / 2 and b = (1 - gamma)
-        / 2 of gamma, which is at most 1 - EDGE_GAP there.
-    min_leaf, min_weight, max_depth : int, float, int or None
-        Limits of the leaves of a tree, in examples, weight, and cuts above; 0 is none.
-
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (N, K)
-        sum of alpha * o over the rounds so far.
-    log10_loss : float
-        Sum over the rounds of log10(a exp(-alpha) + b exp(alpha)).
-    ended : bool
-        Whether an edge above 1 - EDGE_GAP has ended the training, by full steps.
+    bins (F, N), Y (N, K) of +1 and -1, weights (N, K); `size` is `n_terms` or `n_leaves`. With
+    a = (1 + gamma) / 2 and b = (1 - gamma) / 2, alpha is nu / 2 log((a + s / N) / (b + s / N)) of a
+    smoothing s. Leaves of trees have at least `min_leaf` examples and `min_weight` weight.
+    `ended` tells that an edge above 1 - EDGE_GAP has ended the training, by full steps.
     """
 
     def __init__(

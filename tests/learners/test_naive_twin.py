@@ -88,12 +88,8 @@ def compare_weighted(
 @pytest.mark.parametrize(
     "limits",
     [
-        {"min_leaf": 2},
         {"min_leaf": 9},
-        {"min_leaf": 30},
-        {"min_weight": 0.02},
         {"min_weight": 0.3},
-        {"max_depth": 1},
         {"max_depth": 3},
         {"min_leaf": 4, "min_weight": 0.1, "max_depth": 2},
     ],

@@ -116,18 +116,6 @@ def test_learners_that_return_nonsense(function: Any, message: str) -> None:
     assert run.round == 0
 
 
-def test_targets_of_another_run_are_an_error() -> None:
-    earlier: list[Targets] = []
-
-    def keep(learner: Any, targets: Targets) -> list[Targets]:
-        earlier.append(targets)
-        return [targets.times(targets.search())]
-
-    booster(Does(keep), Y=noisy_labels(60)).next_round()
-    with pytest.raises(StrategyError, match="of this round"):
-        booster(Does(lambda learner, targets: [earlier[0].times(earlier[0].search())])).next_round()
-
-
 def test_a_learner_of_one_search_makes_one() -> None:
     class Two(Learner):
         name = "two"

@@ -176,9 +176,7 @@ with Checkpoint(sys.argv[1], booster()) as checkpoint:
 """
 
 
-@pytest.mark.parametrize(
-    ("where", "number"), [("round", signal.SIGTERM), ("round", SIGHUP), ("between", SIGHUP)]
-)
+@pytest.mark.parametrize(("where", "number"), [("round", signal.SIGTERM), ("between", SIGHUP)])
 def test_sigterm_and_sighup_save_and_end_the_process(
     where: str, number: int, tmp_path: Path
 ) -> None:

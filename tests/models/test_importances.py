@@ -124,21 +124,6 @@ def test_selection_by_scikit_learn() -> None:
     assert set(np.flatnonzero(fewer.support_)) <= {16, 17, 18, 19}
 
 
-def test_a_column_of_categories_has_the_sum_of_its_indicators() -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
-    r = np.random.default_rng(0)
-    colour = r.choice(["red", "green", "blue"], size=120)
-    frame = pandas.DataFrame({"noise": r.normal(size=120), "colour": colour, "size": r.random(120)})
-    model = BoostSampleClassifier(n_rounds=20, random_state=0).fit(frame, colour == "red")
-    assert model.columns_ is not None
-    assert model.columns_.origin.tolist() == [0, 1, 1, 1, 2]
-    sums = np.zeros(3)
-    for feature, share in zip(model.model_.feature, model.term_importances_, strict=True):
-        sums[model.columns_.origin[feature]] += share
-    np.testing.assert_allclose(model.feature_importances_, sums / sums.sum())
-    assert model.feature_importances_.argmax() == 1
-
-
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
 def test_those_of_a_model_alone_need_no_rows(learner: str) -> None:
     X, y = load_digits(return_X_y=True)

@@ -64,13 +64,6 @@ def test_scores() -> None:
         model.decision_function(X, 5)
 
 
-def test_features_of_several_families() -> None:
-    X = table(10, 6)
-    model = Model([Columns([1, 0], "a"), Columns([5], "b"), Columns([3, 2], "c")], [], 1)
-    got = model.features(X, np.array([4, 0, 2, 3, 1]))
-    np.testing.assert_array_equal(got, X[:, [2, 1, 5, 3, 0]])
-
-
 def test_many_stumps_and_new_rows() -> None:
     """More stumps than a chunk; the stumps of a real run on rows that it never saw."""
     X, Y = table(60, 8), noisy_labels(60)
@@ -91,11 +84,6 @@ def test_many_stumps_and_new_rows() -> None:
         phi = np.where(bank.bins[stump.feature] >= stump.threshold, 1, -1)
         by_bins += stump.alpha * phi[:, None] * stump.votes
     np.testing.assert_allclose(by_bins, want, atol=1e-9)
-
-
-def test_an_empty_model_scores_zero() -> None:
-    model = Model([Columns([0])], [], 2)
-    np.testing.assert_array_equal(model.decision_function(table(5, 1)), np.zeros((5, 2)))
 
 
 def test_a_model_is_shown_in_notebooks() -> None:

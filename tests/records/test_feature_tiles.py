@@ -76,18 +76,6 @@ def test_every_stretch_is_a_proportional_sample_of_the_families(
         assert np.abs(held - TILE * size / sum(sizes)).max() < most
 
 
-@pytest.mark.parametrize("sizes", [*SIZES[:-1], (10_946,), (65_536,), (999_983,)], ids=sum)
-def test_neighbours_in_a_family_lie_far_apart(sizes: tuple[int, ...]) -> None:
-    order, first = tiles_of(sizes).order, 0
-    place = np.empty(order.size, np.int64)
-    place[order] = np.arange(order.size)
-    for size in sizes:
-        if size > 1:
-            apart = np.abs(np.diff(place[first : first + size]))
-            assert apart.min() >= 0.5 * np.sqrt(size) * sum(sizes) / size
-        first += size
-
-
 def test_too_few_or_too_many_features_have_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
     assert feature_tiles((4032,)) is None
     assert feature_tiles((2016, 2017)) is not None
@@ -226,13 +214,3 @@ def test_members_of_small_families_are_equally_likely(seed: int) -> None:
             ):
                 off = np.abs(seen - draws * share)
                 assert np.all(off <= 5 * np.sqrt(draws * share * (1 - share)) + 1e-9)
-
-
-def test_members_of_tiny_families_need_too_many_tiles() -> None:
-    rng = np.random.default_rng(0)
-    assert sample_tile_members(infos((5000, 3)), [16, 1], rng) is None
-    assert sample_tile_members(infos((5000, 3)), [16, 0], rng) is not None
-    assert sample_tile_members(infos((5000,)), [7], rng) is None  # less than a tile is worth
-    assert sample_tile_members(infos((5000,)), [8], rng) is not None
-    for counts in ([5000], [4999]):  # 79 tiles of 63 or 64: rounding asks for 80
-        assert sample_tile_members(infos((5000,)), counts, rng) is None

@@ -35,7 +35,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stumps
-from tests import naive
 from tests.problems import bank_of
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -274,25 +273,6 @@ def drawn_by(scheme: str, weight: NDArray[np.float32], T: int, seed: int) -> Dra
     ends = np.empty(-(-weight.size // DRAW_BLOCK))
     cumulate_for_draw(weight, ends)
     return SCHEMES[scheme](weight, ends, T, np.random.default_rng(seed))
-
-
-@slow_without_jit
-@pytest.mark.parametrize("T", [1, 7, 20, 39])
-def test_distinct_draws_and_their_inclusion_probabilities(T: int) -> None:
-    rng = np.random.default_rng(3)
-    for weight in (rng.random(40), 10.0 ** rng.uniform(-3, 0, 40), np.ones(40)):
-        light = weight.astype(np.float32)
-        pi = np.array(naive.inclusion_probabilities(light.tolist(), T))
-        counts = np.zeros(40)
-        for seed in range(REPETITIONS):
-            drawn = drawn_by("distinct", light, T, seed)
-            assert drawn.examples.size == T
-            assert (np.diff(drawn.examples) > 0).all()
-            counts[drawn.examples] += 1
-            total = light.astype(np.float64).sum()
-            np.testing.assert_allclose(drawn.factors * pi[drawn.examples] * total, 1.0, rtol=1e-6)
-        spread = np.sqrt(REPETITIONS * pi * (1 - pi))
-        assert (np.abs(counts - REPETITIONS * pi) <= Z * spread + 1e-6).all()
 
 
 def test_schemes_by_name() -> None:

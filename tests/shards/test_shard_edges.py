@@ -25,7 +25,7 @@ from boostsample.shards.transport import LocalShards
 from boostsample.step import Step
 from boostsample.threads.threads import Threads
 from tests.problems import bank_of
-from tests.rows.test_sampling_schemes import Case, TwoSided, excess, is_unbiased
+from tests.rows.test_sampling_schemes import Case, excess, is_unbiased
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 slow_without_jit = pytest.mark.skipif(not COMPILED, reason="thousands of draws")
@@ -93,16 +93,6 @@ def test_edges_are_unbiased_and_their_variance_is_bounded(name: str, scheme: str
     case = cases()[name]
     G, stumps = case.edges(), case.stumps()
     for T, edges in zip(SIZES, estimates(case, scheme, stumps), strict=True):
-        assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
-        assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
-
-
-@slow_without_jit
-@pytest.mark.parametrize("name", cases())
-def test_edges_of_two_sides_are_unbiased_and_their_variance_is_bounded(name: str) -> None:
-    case = TwoSided(**vars(cases()[name]))
-    G, stumps = case.edges(), case.stumps()
-    for T, edges in zip(SIZES, estimates(case, "distinct", stumps), strict=True):
         assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
         assert (excess(edges, G, T) <= Z).all(), (T, edges.var(axis=0), (1 - G**2) / T)
 

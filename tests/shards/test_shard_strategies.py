@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.registry import STRATEGIES, make_strategy
-from boostsample.strategies import Laminating, UniformNaive
+from boostsample.strategies import Laminating
 from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from tests.strategies.test_strategies import WITH_LEARNERS
 
@@ -24,8 +24,6 @@ OTHERS: dict[str, Make] = {
 #: Strategies that ask for weights which no shard knows, or draw by them: refused, see below.
 _REFUSED = {"quickboost", "weight-trimming"}
 _NAMES = [name for name in STRATEGIES if name not in _REFUSED]
-#: Checks whose runs do not depend on where the rows are.
-_OF_THE_CLASS = ("settings", "keeps_nothing", "instance_untouched", "state")
 #: Shards make generators from the seeds that they are sent, which this check takes for the
 #: strategy's own, and refuse schemes without a promise when they draw: checked without shards.
 _WITHOUT_SHARDS = ("own_seed", "schemes")
@@ -36,14 +34,11 @@ def _named(check: Any) -> str:
 
 
 @slow_without_jit
-@pytest.mark.parametrize("n_shards", [1, 3])
 @pytest.mark.parametrize("name", _NAMES)
-def test_registered_strategy(name: str, n_shards: int) -> None:
-    with over_shards(n_shards):
+def test_registered_strategy(name: str) -> None:
+    with over_shards(3):
         for check in STRATEGY_CHECKS:
-            if _named(check) in _WITHOUT_SHARDS:
-                continue
-            if n_shards == 3 or _named(check) not in _OF_THE_CLASS:
+            if _named(check) not in _WITHOUT_SHARDS:
                 check(functools.partial(make_strategy, name))
 
 
@@ -57,13 +52,12 @@ def test_other_schemes(name: str) -> None:
 
 
 @slow_without_jit
-@pytest.mark.parametrize("learner", ["tree:n_leaves=4", "product:n_terms=2"])
 @pytest.mark.parametrize("name", _NAMES)
-def test_with_learners(name: str, learner: str) -> None:
+def test_with_trees(name: str) -> None:
     with over_shards(3):
         for check in STRATEGY_CHECKS:
             if _named(check) in WITH_LEARNERS:
-                check(functools.partial(make_strategy, name), learner)
+                check(functools.partial(make_strategy, name), "tree:n_leaves=4")
 
 
 @pytest.mark.parametrize("name", sorted(_REFUSED))
@@ -72,15 +66,6 @@ def test_strategies_that_are_refused(name: str) -> None:
 
     with over_shards(2), pytest.raises(SettingError, match="over shards, the number of examples"):
         run_strategy(functools.partial(make_strategy, name), noisy_strategy_problem())
-
-
-@pytest.mark.parametrize("scheme", ["mvs", "goss", "uniform", "heaviest"])
-def test_schemes_that_are_refused(scheme: str) -> None:
-    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
-
-    strategy = functools.partial(UniformNaive, n_features=4, scheme=scheme)
-    with over_shards(2), pytest.raises(SettingError, match=r"over shards, scheme must be .* use"):
-        run_strategy(strategy, noisy_strategy_problem())
 
 
 def test_the_checks_run_over_shards() -> None:

@@ -69,27 +69,6 @@ def test_an_error_is_raised_when_all_have_ended(wrong: int) -> None:
     assert ended == [1 - wrong]
 
 
-def test_what_comes_after_an_interrupt_is_not_taken_for_later_work() -> None:
-    threads, seen, go_on = Threads(2), list[int](), threading.Event()
-
-    def interrupted(first: int, end: int) -> None:
-        if first == 0:
-            raise KeyboardInterrupt
-        go_on.wait(300)
-
-    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
-        def result(self) -> None:
-            raise KeyboardInterrupt
-
-    (other,) = threads._others
-    other.__class__ = Impatient
-    with pytest.raises(KeyboardInterrupt):
-        share(threads, interrupted, [0, 1, 2])
-    share(threads, lambda first, end: seen.append(first), [0, 1, 2])
-    go_on.set()
-    assert sorted(seen) == [0, 1]
-
-
 @kernel
 def count(counts: Any, first: int, end: int, seconds: float) -> None:
     """Count calls of each cell; slow, by sums that cannot be left out."""
@@ -161,20 +140,6 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
         if left[0] > 0:
             break
     assert line > 40
-
-
-@compiled
-def test_an_interrupt_leaves_no_kernel_running() -> None:
-    threads, counts = Threads(2), np.zeros(2)
-
-    class Impatient(type(threads._others[0])):  # type: ignore[misc]  # a class of its own kind
-        def result(self) -> None:
-            raise KeyboardInterrupt
-
-    threads._others[0].__class__ = Impatient
-    with pytest.raises(KeyboardInterrupt):
-        threads.run(count, [(counts, first, first + 1, 0.2 * first) for first in (0, 1)])
-    assert counts.tolist() == [1.0, 1.0]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
