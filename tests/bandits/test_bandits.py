@@ -2,25 +2,51 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike, NDArray
 
 from boostsample.bandits import (
+    REWARDS,
+    best_arms,
     draw_arms,
     exp3p_probabilities,
+    exp3p_theory,
     exp3p_update,
     inclusion,
+    reward,
     ucb1_indices,
     ucbv_indices,
 )
 from boostsample.errors import SettingError
 from boostsample.strategies import UCB, UCBV, EpsilonGreedy, Exp3P, ExploreThenCommit, Hedge
 from boostsample.strategies.bandits._bandit import BanditStrategy
-from tests.bandits.rules import MEANS, pay, reward_arms, started
+
+MEANS = np.array([0.3, 0.5, 0.45, 0.2, 0.5, 0.1, 0.35])
+Rule = TypeVar("Rule", bound=BanditStrategy)
+
+
+def started(rule: Rule, n_arms: int, n_rounds: int = 1_000) -> Rule:
+    """The rule before its first step."""
+    rule.start_arms(n_arms, n_rounds)
+    return rule
+
+
+def pay(arms: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Rewards in [0, 1] with the means MEANS, some of them 0 and some 1."""
+    noise = rng.uniform(-0.5, 0.5, arms.size)
+    return np.clip(MEANS[arms] + noise, 0.0, 1.0)
+
+
+def reward_arms(rule: BanditStrategy, arms: ArrayLike, rewards: ArrayLike) -> None:
+    """Rewards from numbers or lists."""
+    rule.reward_arms(np.atleast_1d(arms), np.atleast_1d(np.asarray(rewards, dtype=np.float64)))
+
 
 N_STEPS = 1_000
 
@@ -245,3 +271,164 @@ def test_the_probabilities_of_hedge_are_exponential_in_the_gains() -> None:
 def test_settings_are_checked(rule: BanditStrategy, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         rule.start_arms(2, 10)
+
+
+def test_best_arms_equals_a_stable_sort() -> None:
+    rng = np.random.default_rng(0)
+    makers: list[Callable[[int], NDArray[np.float64]]] = [
+        rng.random,
+        lambda m: rng.integers(0, 3, m).astype(float),
+        lambda m: np.zeros(m),
+        lambda m: np.where(rng.random(m) < 0.5, np.inf, rng.random(m)),
+        lambda m: np.where(rng.random(m) < 0.5, -np.inf, 1.0),
+        lambda m: np.arange(m, dtype=np.float64),
+        lambda m: np.arange(m, 0, -1, dtype=np.float64),
+    ]
+    for make in makers:
+        for m in (1, 2, 7, 50, 1_000):
+            index = make(m)
+            for k in {1, 2, min(5, m), m // 2, m - 1, m} - {0}:
+                if k <= m:
+                    before = index.copy()
+                    wanted = np.argsort(-index, kind="stable")[:k]
+                    assert best_arms(index, k).tolist() == wanted.tolist()
+                    assert np.array_equal(index, before)
+
+
+def test_draws_never_pass_the_last_arm() -> None:
+    largest = float(np.nextafter(1.0, 0.0))
+    tenths = np.full(10, 0.1)
+    assert tenths.cumsum()[-1] < 1.0
+    for k in range(1, 11):
+        picks = draw_arms(inclusion(tenths, k), largest, k)
+        assert picks.max() == 9
+        assert np.unique(picks).size == k
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        m = int(rng.integers(1, 40))
+        p = rng.dirichlet(np.full(m, 0.3)) * 0.9 + 0.1 / m
+        p /= p.sum()
+        k = int(rng.integers(1, m + 1))
+        for u in (0.0, float(rng.random()), largest):
+            picks = draw_arms(inclusion(p, k), u, k)
+            assert picks.dtype == np.int64
+            assert np.unique(picks).size == k
+            assert picks.min() >= 0
+            assert picks.max() < m
+    # A generator of lower precision may round up to 1.
+    assert draw_arms(tenths, 1.0).tolist() == [9]
+    row = draw_arms(np.stack([tenths, tenths, tenths]), np.array([largest, 0.0, 1.0]))
+    assert row.tolist() == [[9], [0], [9]]
+
+
+def test_inclusion_and_draws_agree_with_the_probabilities() -> None:
+    """Read at a fine grid of u, systematic draws take each arm with its inclusion probability."""
+    p = np.array([0.5, 0.02, 0.2, 0.08, 0.2])
+    for k in range(1, 6):
+        wanted = inclusion(p, k)
+        assert wanted.sum() == pytest.approx(k)
+        assert wanted.max() <= 1.0
+        free = wanted < 1.0
+        if free.any():
+            ratio = wanted[free] / p[free]
+            assert ratio == pytest.approx(ratio[0])
+            assert (wanted >= p).all()
+        counts = np.zeros(5)
+        for u in (np.arange(4_000) + 0.5) / 4_000:
+            counts[draw_arms(wanted, float(u), k)] += 1
+        np.testing.assert_allclose(counts / 4_000, wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_exp3p_estimates_stay_unbiased_with_several_pulls(k: int) -> None:
+    """Mean gain over all draws = true reward, for every arm; without the correction it is above."""
+    rule = started(Exp3P(mixing=0.2, bonus=0.0), 4, 100)
+    rule.log_weights_ = np.log(np.array([8.0, 4.0, 1.0, 1.0]))
+    start, true = rule.log_weights_.copy(), np.array([0.9, 0.2, 0.5, 0.7])
+    rng, total, n = np.random.default_rng(1), np.zeros(4), 8_000
+    for _ in range(n):
+        rule.log_weights_ = start
+        arms = rule.select(rng, k)
+        reward_arms(rule, arms, true[arms])
+        total += (rule.log_weights_ - start) * (3 * 4 / 0.2)
+    np.testing.assert_allclose(total / n, true, atol=0.06)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_epsilon_greedy_explores_as_often_as_it_says(k: int) -> None:
+    epsilon, order = 0.3, [1, 2, 3, 5, 4, 0]
+    rule, rng = started(EpsilonGreedy(epsilon), 6), np.random.default_rng(3)
+    reward_arms(rule, order, [0.9, 0.8, 0.7, 0.3, 0.2, 0.1])
+    n, counts, wanted = 10_000, np.zeros(6), np.zeros(6)
+    for _ in range(n):
+        counts[rule.select(rng, k)] += 1
+    # All ways to explore r of k times, each set of r arms as likely as the other.
+    for r in range(k + 1):
+        chance = math.comb(k, r) * epsilon**r * (1 - epsilon) ** (k - r) / math.comb(6, r)
+        for drawn in itertools.combinations(range(6), r):
+            left = [arm for arm in order if arm not in drawn]
+            wanted[[*drawn, *left[: k - r]]] += chance
+    np.testing.assert_allclose(counts / n, wanted, atol=0.015)
+
+
+@pytest.mark.parametrize(("initial", "pulls"), [(math.inf, [0, 1, 2, 0, 0]), (0.0, [0] * 5)])
+def test_epsilon_greedy_settles_unknown_arms_as_told(initial: float, pulls: list[int]) -> None:
+    rule = started(EpsilonGreedy(epsilon=0.0, initial=initial), 3)
+    rng = np.random.default_rng(0)
+    for arm in pulls:
+        assert rule.select(rng, 1).tolist() == [arm]
+        reward_arms(rule, arm, 0.5 - 0.1 * arm)
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula"),
+    [
+        ("log-edge", lambda g: min(1.0, -math.log(math.sqrt(1 - g * g)))),
+        ("root", lambda g: 1 - math.sqrt(1 - g * g)),
+        ("squared-edge", lambda g: g * g),
+    ],
+)
+def test_rewards_are_their_formulas(kind: str, formula: Callable[[float], float]) -> None:
+    edges = np.concatenate([np.linspace(-0.999, 0.999, 401), [0.9298, 0.9299, 0.93]])
+    wanted = np.array([formula(g) for g in edges])
+    np.testing.assert_allclose(reward(edges, kind), wanted, rtol=1e-11, atol=1e-16)
+    scaled = np.minimum(1.0, 7.0 * wanted)
+    np.testing.assert_allclose(reward(edges, kind, 7.0), scaled, rtol=1e-11, atol=1e-15)
+    for edge in (0.0, 1.0, -1.0, 1.0 + 1e-12):
+        paid = reward(edge, kind)
+        assert isinstance(paid, float)
+        assert paid == (0.0 if edge == 0.0 else 1.0)
+    # Small edges keep their digits: the leading term is gamma^2 / 2, or gamma^2.
+    small = reward(1e-9, kind)
+    assert small == pytest.approx(1e-18 if kind == "squared-edge" else 0.5e-18, rel=1e-8, abs=0)
+    assert reward(np.empty((0, 2)), kind).shape == (0, 2)
+    assert reward(np.full((2, 3), 0.5), kind).shape == (2, 3)
+
+
+def test_reward_names_are_known() -> None:
+    assert list(REWARDS) == ["log-edge", "root", "squared-edge"]
+    with pytest.raises(
+        SettingError, match=r"unknown reward 'logedge'.*known: log-edge, root, squared"
+    ):
+        reward(0.1, "logedge")
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan])
+def test_reward_scale_is_checked(scale: float) -> None:
+    with pytest.raises(SettingError, match="reward_scale must be positive and finite"):
+        reward(0.1, scale=scale)
+
+
+@pytest.mark.parametrize("edge", [1.1, -1.001, math.nan, math.inf])
+def test_edges_are_checked(edge: float) -> None:
+    with pytest.raises(SettingError, match="an edge must be between -1 and 1"):
+        reward(np.array([0.1, edge]))
+
+
+def test_theory_values_are_equation_13() -> None:
+    lam, eta = exp3p_theory(100, 10_000, 0.1)
+    assert lam == pytest.approx(2 * math.sqrt(0.6 * 100 * math.log(100) / 10_000))
+    assert eta == pytest.approx(2 * math.sqrt(math.log(100 * 10_000 / 0.1)))
+    assert exp3p_theory(100, 10, 0.1)[0] == 0.6
+    rule = started(Exp3P("theory", "theory", delta=0.1), 100, 10_000)
+    assert (rule.mixing_, rule.bonus_) == (lam, eta)

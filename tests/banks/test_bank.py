@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks import binning
 from boostsample.banks.bank import FeatureBank
+from boostsample.banks.binning import assign_bins, find_cuts
+from boostsample.checks import check_rows
 from boostsample.errors import DataError, SettingError
 from tests.problems import Powers, powers, same_bits
 
@@ -149,18 +151,6 @@ def test_an_infinite_value_is_named(
         FeatureBank.build([Powers(1, 2, "first"), families[1]], np.delete(X, 200, 0), n_jobs=n_jobs)
 
 
-def test_a_view_copies_nothing(X: NDArray[np.float32], families: list[Powers]) -> None:
-    bank = FeatureBank.build(families, X)
-    features = np.array([7, 2])
-    bins, at, compact = bank.view(features, np.array([1, 5]))
-    assert bins is bank.bins
-    assert at is features
-    assert not compact
-    assert bank.reader(np.array([3])) is bank
-    assert np.shares_memory(bank.column(7), bank.bins)
-    assert (bank.column(7) == bank.bins[7]).all()
-
-
 def test_constant_and_missing_features_keep_the_constant_stump() -> None:
     X = np.array([[1.0, np.nan], [1.0, np.nan], [2.0, 3.0]], np.float32)
     bank = FeatureBank.build([Powers(2, 2)], X, np.array([0, 1]))
@@ -213,3 +203,57 @@ def test_arrays_must_fit_the_families(X: NDArray[np.float32], families: list[Pow
     assert same_bits(again, bank)
     with pytest.raises(DataError, match="the families have 11 features, but the arrays are for 11"):
         FeatureBank(families, bank.bins, bank.cuts, bank.n_bins[:3])
+
+
+def table(*rows: list[float]) -> NDArray[np.float32]:
+    return np.array(rows, np.float32)
+
+
+def test_the_convention_by_hand() -> None:
+    columns = table([3, 1, np.nan, 1, 2], [0, 0, 0, 0, 0], [np.nan] * 5)
+    cuts, n_bins = find_cuts(columns)
+    assert n_bins.tolist() == [4, 2, 2]
+    assert cuts.dtype == np.float32
+    assert n_bins.dtype == np.int16
+    assert cuts[0, :2].tolist() == [1.5, 2.5]
+    assert np.isinf(cuts[0, 2:]).all()
+    assert np.isinf(cuts[1:]).all()
+    bins = assign_bins(columns, cuts, n_bins)
+    assert bins.tolist() == [[3, 1, 0, 1, 2], [1, 1, 1, 1, 1], [0, 0, 0, 0, 0]]
+    assert bins.dtype == np.uint8
+
+
+def test_a_value_where_training_had_none_has_bin_1() -> None:
+    cuts, n_bins = find_cuts(table([np.nan, np.nan, 7.0]), np.array([0, 1]))
+    assert n_bins[0] == 2
+    assert assign_bins(table([7.0, np.nan]), cuts, n_bins).tolist() == [[1, 0]]
+
+
+def test_256_bins_fit_a_byte() -> None:
+    columns = table(list(range(255)))
+    cuts, n_bins = find_cuts(columns)
+    assert n_bins[0] == 256
+    assert assign_bins(columns, cuts, n_bins)[0].tolist() == list(range(1, 256))
+
+
+def test_rows_named_twice_count_twice() -> None:
+    columns = table(list(range(300)))
+    rows = np.concatenate([np.zeros(300, np.int64), np.arange(300)])
+    cuts, _ = find_cuts(columns, rows)
+    assert cuts[0, 0] == 0.5  # 0 is heavy now, and stands alone
+    assert find_cuts(columns)[0][0, 0] in (0.5, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([[0]], "must be a vector of row numbers"),
+        ([0.0, 1.0], "must be a vector of row numbers"),
+        ([True, False, True], "turn a mask into numbers by np.flatnonzero"),
+        ([0, 3], "train_rows must lie between 0 and 2, got 0 to 3"),
+        ([-1, 1], "train_rows must lie between 0 and 2, got -1 to 1"),
+    ],
+)
+def test_bad_rows_are_refused(rows: list[float], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        check_rows(np.array(rows), 3, "train_rows")

@@ -20,7 +20,7 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import binning
+from boostsample.banks import binning, cache_folder
 from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_checksums import DamagedBank
@@ -231,14 +231,6 @@ def test_a_disk_without_room_is_told_beforehand(
     assert asked_of(made) == []
 
 
-def test_a_cache_that_is_no_folder_is_told(X: NDArray[np.float32], cache: Path) -> None:
-    cache.write_text("")
-    with pytest.raises(
-        DataError, match=r"cannot be kept in '.*/cache/banks': Not a directory; free"
-    ):
-        cached_bank(powers(), X)
-
-
 def test_a_bank_for_other_data_is_refused(X: NDArray[np.float32]) -> None:
     folder = cached_bank(powers(), X).folder
     with pytest.raises(DamagedBank, match=r"it holds \(11, 120\) bins, not \(11, 119\)"):
@@ -264,3 +256,21 @@ def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     for name, result in expected.items():
         assert told[name]["features"] == result["features"]
         assert told[name]["log10_loss"] == result["log10_loss"]
+
+
+def test_the_cache_folder_of_each_platform(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = Path.home()
+    for name in ("BOOSTSAMPLE_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for platform, expected in (
+        ("linux", home / ".cache" / "boostsample"),
+        ("darwin", home / "Library" / "Caches" / "boostsample"),
+        ("win32", home / "AppData" / "Local" / "boostsample" / "Cache"),
+    ):
+        monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform=platform))
+        assert cache_folder.cache_dir() == expected
+    monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform="linux"))
+    monkeypatch.setenv("XDG_CACHE_HOME", "/x")
+    assert cache_folder.cache_dir() == Path("/x/boostsample")
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", "~/y")
+    assert cache_folder.cache_dir() == home / "y"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import resource
 import shutil
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,15 +34,9 @@ ROWS = np.array([N - 1, 0, 7])
 
 
 @pytest.fixture(autouse=True)
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Small data have tiles."""
-    monkeypatch.setattr(tiles_module, "_FEWEST_TILES", 2)
-    monkeypatch.setattr(bank_tiles, "_FEWEST_EXAMPLES", 100)
-    monkeypatch.setattr(bank_tiles, "_ALONE", 0)  # tiles are always read
-    monkeypatch.setattr(bank_tiles, "_free_memory", lambda: 2**30)
-    feature_tiles.cache_clear()
-    yield
-    feature_tiles.cache_clear()
+def always_read(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles are read whatever is faster."""
+    monkeypatch.setattr(bank_tiles, "_ALONE", 0)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,27 +18,18 @@ from boostsample.banks.cached_bank import cached_bank
 from boostsample.experiments.commands.cli import main
 from boostsample.families.columns import Columns
 from boostsample.kernels.searches import tiles as kernels
-from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
 from tests.problems import Powers, same_bits
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-pytestmark = pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
+pytestmark = [
+    pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT"),
+    pytest.mark.usefixtures("small_tiles"),
+]
 FORMS = ("memory", "disk")
 N, SIZES = 3001, (90, 70)
 TILES = 3
 COPY = TILES * N * 64
-
-
-@pytest.fixture(autouse=True)
-def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Small data have tiles."""
-    monkeypatch.setattr(tiles_module, "_FEWEST_TILES", 2)
-    monkeypatch.setattr(bank_tiles, "_FEWEST_EXAMPLES", 1000)
-    monkeypatch.setattr(bank_tiles, "_free_memory", lambda: 2**30)
-    feature_tiles.cache_clear()
-    yield
-    feature_tiles.cache_clear()
 
 
 @pytest.fixture

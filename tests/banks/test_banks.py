@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
@@ -31,7 +32,7 @@ from boostsample.family import Family
 from boostsample.kernels.searches.search_room import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from tests.problems import Powers, noisy_labels, step_of
+from tests.problems import Powers, asked_of, noisy_labels, powers, step_of, table
 
 STRATEGIES = ("full", "uniform-naive", "uniform-1q", "laminating", "mas-q1", "ucb")
 FORMS = tuple(BANKS)
@@ -302,3 +303,43 @@ def test_a_wrong_range_is_refused(X: NDArray[np.float32], low: float, high: floa
     message = r"family bad: value_range\(\) is wrong: lows must be at most highs and both finite"
     with pytest.raises(DataError, match=message):
         FeatureBank.build([Ranged(4, 2, "bad", low, high)], X)
+
+
+def digest(form: str, X: Any, **settings: Any) -> dict[str, str]:
+    return make_bank(form, powers(), X, **settings).digest()
+
+
+def changed(X: NDArray[Any], row: int, column: int) -> NDArray[Any]:
+    """The rank of one value differs."""
+    other = X.copy()
+    other[row, column] = -5.0
+    return other
+
+
+def test_memory_and_disk_have_the_same_checksum() -> None:
+    X = table(80, 3)
+    assert digest("memory", X) == digest("disk", X) == digest("memory", X.copy(), n_jobs=2)
+    assert digest("memory", X) != digest("memory", X, reference=2)
+    for row, column in ((0, 0), (79, 2)):
+        assert digest("memory", changed(X, row, column)) != digest("memory", X)
+
+
+def test_a_lazy_bank_computes_nothing_for_its_checksum() -> None:
+    X, families = table(80, 3), powers()
+    bank = make_bank("lazy", families, X)
+    found = bank.digest()
+    assert asked_of(families) == []
+    assert bank.values_computed == 0
+    assert bank.reader(np.arange(10)).digest() == found == digest("lazy", X.copy())
+    assert digest("lazy", changed(X, 7, 1)) != found
+    assert digest("lazy", X, reference=40) != found
+
+
+def test_lazy_banks_of_sparse_matrices_and_objects() -> None:
+    X = sparse.random_array((50, 4), density=0.3, rng=np.random.default_rng(0), format="csc")
+    one, two = (make_bank("lazy", [Columns(range(4))], given).digest() for given in (X, X.tocsr()))
+    assert one == two
+    words = np.array([["a"], [b"b"]], dtype=object)
+    bank = make_bank("lazy", [Columns([0])], words)
+    with pytest.raises(SettingError, match="a lazy bank with a checkpoint must be numbers or tex"):
+        bank.digest()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 import boostsample.banks.tile_layout as module
-import boostsample.records.feature_tiles as feature_module
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.lazy import LazyBank
@@ -21,20 +19,12 @@ from boostsample.loop.booster import Booster
 from boostsample.registry import strategy_names
 from tests.problems import noisy_labels, rows_of, stumps_of, table
 
+pytestmark = pytest.mark.usefixtures("small_tiles")
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled = pytest.mark.skipif(not COMPILED, reason="whole runs take minutes without compilation")
 #: Neither is a multiple of 8; the last of five tiles has fewer features than the others.
 N, F = 1501, 307
 PARTS = {"few": range(60), "more": range(60, 160), "most": range(160, F)}
-
-
-@pytest.fixture(autouse=True)
-def _small_data_have_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(feature_module, "_FEWEST_TILES", 2)
-    monkeypatch.setattr(module, "_FEWEST_EXAMPLES", 1)
-    feature_module.feature_tiles.cache_clear()
-    yield
-    feature_module.feature_tiles.cache_clear()
 
 
 @pytest.fixture

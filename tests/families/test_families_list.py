@@ -12,6 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import boostsample.families as package
+from boostsample.errors import SettingError
 from boostsample.families import (
     ILBP,
     LBP,
@@ -29,6 +30,7 @@ from boostsample.families import (
     Text,
     families_for,
 )
+from boostsample.family import ImageFamily
 from boostsample.testing import check_family
 
 FOLDER = Path(package.__file__).parent
@@ -113,3 +115,110 @@ def test_every_listed_family_is_tried_here() -> None:
         HashedText,
         Text,
     }
+
+
+KINDS = ["identity", "gradient", "fourier", "haar", "lbp", "ilbp"]
+KINDS += ["patches", "gradient-histograms", "hog", "haar-like"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        ((28, 28), [784, 2241, 1177, 799, 676, 676, 1500, 2500, 3500, 2500]),
+        ((28, 28, 1), [784, 2241, 1177, 799, 676, 676, 1500, 2500, 3500, 2500]),
+        ((16, 16), [256, 705, 385, 256, 196, 196, 490, 820, 1140, 820]),
+        ((8, 8), [64, 161, 97, 64, 36, 36, 120, 200, 290, 200]),
+        ((32, 32), [1024, 2945, 1537, 1024, 900, 900, 1960, 3270, 4570, 3270]),
+    ],
+)
+def test_images_get_ten_families(shape: tuple[int, ...], sizes: list[int]) -> None:
+    families = families_for(shape)
+    assert [family.name for family in families] == KINDS
+    assert [family.n_features for family in families] == sizes
+
+
+def test_colour_images_get_opponent_colours() -> None:
+    families = families_for((32, 32, 3))
+    assert {family.name: family.n_features for family in families} == {
+        "identity": 3072,
+        "gradient-intensity": 2945,
+        "fourier-intensity": 1537,
+        "haar-opponent": 3072,
+        "lbp-intensity": 900,
+        "ilbp-intensity": 900,
+        "patches": 980,
+        "patches-opponent": 980,
+        "gradient-histograms": 1630,
+        "gradient-histograms-opponent": 1630,
+        "hog": 2290,
+        "hog-opponent": 2290,
+        "haar-like": 1630,
+        "haar-like-opponent": 1630,
+    }
+    assert sum(family.n_features for family in families) == 25_486
+    for family in families:
+        assert isinstance(family, ImageFamily)
+        assert family.image_shape == (32, 32, 3)
+        kind, _, colour = family.name.rpartition("-")
+        if colour in ("opponent", "intensity"):
+            assert isinstance(family, Opponent)
+            assert family.family == kind
+            assert len(family.opponents) == (3 if colour == "opponent" else 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes"),
+    [
+        (
+            (1, 4),
+            {
+                "identity": 4,
+                "gradient": 3,
+                "fourier": 6,
+                "patches": 10,
+                "gradient-histograms": 10,
+                "hog": 20,
+                "haar-like": 6,
+            },
+        ),
+        (
+            (2, 2),
+            {"identity": 4, "gradient": 5, "fourier": 7, "haar": 4, "patches": 1, "haar-like": 7},
+        ),
+        ((1, 1), {"identity": 1, "patches": 1}),
+        ((1, 1, 3), {"identity": 3, "patches": 3, "patches-opponent": 3}),
+    ],
+)
+def test_small_images_get_what_fits(shape: tuple[int, ...], sizes: dict[str, int]) -> None:
+    assert {family.name: family.n_features for family in families_for(shape)} == sizes
+
+
+@pytest.mark.parametrize("channels", [(), (1,), (2,), (3,)])
+def test_there_are_families_for_all_small_images(channels: tuple[int, ...]) -> None:
+    for height in range(1, 6):
+        for width in range(1, 6):
+            shape = (height, width, *channels)
+            images = np.arange(2 * np.prod(shape)).reshape(2, *shape)
+            for family in families_for(shape):
+                values = family.compute(images, range(family.n_features))
+                assert values.shape == (2, family.n_features)
+
+
+def test_the_seed_draws_the_members() -> None:
+    assert families_for((28, 28), seed=5)[-1] == HaarLike((28, 28), 2500, seed=5)
+    drawn = {"patches", "gradient-histograms", "hog", "haar-like"}
+    for one, other in zip(families_for((8, 8)), families_for((8, 8), seed=1), strict=True):
+        assert (one == other) == (one.name not in drawn)
+
+
+def test_tables_get_one_family_of_columns() -> None:
+    (columns,) = families_for((16,))
+    assert (columns.name, columns.n_features) == ("columns", 16)
+    (columns,) = families_for((2,), column_names=["a", "b"])
+    assert [columns.feature_name(j) for j in (0, 1)] == ["a", "b"]
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3, 4, 5), (0,), (0, 3), (3, 0, 1)])
+def test_other_shapes_are_refused(shape: Any) -> None:
+    with pytest.raises(SettingError, match="must be"):
+        families_for(shape)

@@ -87,18 +87,6 @@ def test_equals_its_naive_twin(shape: tuple[int, int]) -> None:
             assert value == pytest.approx(want[component], abs=2e-4)
 
 
-def test_counts() -> None:
-    def count(shape: tuple[int, ...]) -> list[int]:
-        words = [component for component, *_ in members(Fourier(shape))]
-        return [words.count(component) for component in ("cosine", "sine", "magnitude")]
-
-    assert count((28, 28)) == [394, 390, 393]
-    assert count((5, 5)) == [13, 12, 12]
-    assert count((2, 2)) == [4, 0, 3]
-    assert count((1, 1)) == [1, 0, 0]
-    assert count((4, 4, 3)) == [30, 18, 27]
-
-
 def test_names() -> None:
     family = Fourier((28, 28))
     assert [family.feature_name(j) for j in (0, 1, 2, 3, 4, 61, 1176)] == [

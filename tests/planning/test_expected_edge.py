@@ -63,21 +63,6 @@ def test_reference_values_of_families(
     ) == pytest.approx(edge, abs=6e-7)
 
 
-@pytest.mark.parametrize("n_examples", [80, 2000])
-@pytest.mark.parametrize("counts", [(30, 0), (0, 30), (5, 40)])
-def test_monte_carlo(rng: np.random.Generator, counts: tuple[int, int], n_examples: int) -> None:
-    n = 40_000
-    parts = [
-        mixture.sample(n * count, rng).reshape(n, count)
-        for mixture, count in zip((NARROW, WIDE), counts, strict=True)
-    ]
-    true = np.concatenate(parts, axis=1)
-    seen = true + rng.normal(0, 1 / math.sqrt(n_examples), true.shape)
-    chosen = true[np.arange(n), seen.argmax(axis=1)]
-    e = expected_edge_families([NARROW, WIDE], counts, n_examples, unit_noise=1)
-    assert chosen.mean() == pytest.approx(e, abs=4 * chosen.std() / math.sqrt(n))
-
-
 def brute_force(
     mixtures: Sequence[Mixture], counts: Sequence[int], n_examples: float, v: float | None
 ) -> float:

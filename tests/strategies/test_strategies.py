@@ -14,7 +14,7 @@ import pytest
 import boostsample.strategies
 import boostsample.testing
 from boostsample.errors import SettingError
-from boostsample.loop.booster import Booster
+from boostsample.experiments.plan.prepared import pool_of_families
 from boostsample.registry import STRATEGIES, make_strategy, strategy_class
 from boostsample.strategies import (
     MASQ1,
@@ -29,7 +29,7 @@ from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
 from boostsample.testing.strategies import require_budget_spent
 from tests.paths import ROOT
-from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
+from tests.problems import booster_of, rows_of
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 FOLDER = ROOT / "strategies"
@@ -148,20 +148,6 @@ def test_a_file_says_what_it_costs_and_what_its_settings_do(file: str) -> None:
             assert setting in (kind.__doc__ or ""), f"{setting} is not described"
 
 
-@pytest.mark.parametrize("name", [n for n in STRATEGIES if n not in ("full", "quickboost")])
-def test_rounds_and_seeds_differ(name: str) -> None:
-    """A constant seed would look at the same features and examples in every round."""
-    bank = bank_of(table(60, 200, seed=3), groups=4)
-
-    def features(seed: int) -> list[int]:
-        booster = Booster(bank, None, noisy_labels(60), make_strategy(name), n_rounds=20, rng=seed)
-        return [row["feature"] for row in rows_of(booster, 20)]
-
-    first, second = features(0), features(1)
-    assert len(set(first)) > 5
-    assert first != second
-
-
 #: They search the features of one family, or of one arm.
 ONE_FAMILY = (
     "epsilon-greedy",
@@ -196,3 +182,29 @@ def test_budgets_are_spent(name: str, learner: str) -> None:
         require_budget_spent(make, n, sizes, learner)
         if learner == "stump" and name != "full":
             require_budget_spent(make, n, sizes, learner, 3 * n)
+
+
+POOL = pool_of_families([("a", 600), ("b", 300), ("c", 100)], 5000)
+BUDGET = 50_000
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_they_are_all_settings_and_none_is_none(name: str) -> None:
+    strategy = make_strategy(name)
+    in_use = strategy.settings_in_use(POOL, BUDGET, 100)
+    assert set(in_use) == set(strategy.get_params())
+    assert None not in in_use.values()
+    for key, value in strategy.get_params().items():
+        assert value in (None, in_use[key]), key
+
+
+def test_values_that_depend_on_the_data() -> None:
+    naive = make_strategy("uniform-naive")
+    assert naive.settings_in_use(POOL, BUDGET, 100) == {"n_features": 10, "scheme": "iid"}
+    assert naive.settings_in_use(POOL, 3 * BUDGET, 100) == {"n_features": 30, "scheme": "iid"}
+    assert make_strategy("ucb").settings_in_use(POOL, BUDGET, 100)["n_features"] == 10
+    laminating = make_strategy("laminating")
+    assert laminating.settings_in_use(POOL, BUDGET, 100) == {"n_features": 128, "scheme": "iid"}
+    theory = make_strategy("exp3p", mixing="theory").settings_in_use(POOL, BUDGET, 100)
+    assert 0 < theory["mixing"] < 1
+    assert theory["bonus"] == 0.3

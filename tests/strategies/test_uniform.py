@@ -10,7 +10,6 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.strategies import Uniform1Q, UniformNaive, UniformQ1
-from boostsample.strategies.uniform_naive import uniform_naive_n_features
 from boostsample.strategy import Strategy
 from tests.problems import bank_of, booster_of, noisy_labels, rows_of, table
 from tests.strategies.watch import Watched
@@ -109,11 +108,3 @@ def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
 def test_budgets_that_are_too_small_are_refused_at_once(kind: type[Any]) -> None:
     with pytest.raises(SettingError, match="at least 5 looks, but the budget is 4"):
         booster_of(kind(n_features=5), budget=4)
-
-
-def test_how_many_features_to_search() -> None:
-    assert uniform_naive_n_features(None, 60_000, 16_000, 600_000) == 10
-    assert uniform_naive_n_features(None, 60_000, 16_000, 1_200_000) == 20
-    assert uniform_naive_n_features(None, 100, 5, 1000) == 5
-    assert uniform_naive_n_features(None, 100, 50, 3) == 3
-    assert uniform_naive_n_features(7, 100, 50, 1000) == 7
