@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -33,7 +32,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plan.variants import Variant
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.boost import boost
@@ -131,15 +130,6 @@ def test_preparing_and_iterations_count_predictions_do_not(job: RaceJob, time: T
     assert run.error == 20.0
 
 
-def test_errors_are_taken_within_two_percent(job: RaceJob, time: Time) -> None:
-    run = run_once(job, method("stepper", time, most=900, wrong=True), error=0.0, limit=1e9)
-    assert run.ended == "nothing left"
-    points = [done for done, _, _ in run.curve]
-    assert points[:101] == [*range(1, 101), 102]
-    assert points[-1] == 900
-    assert all(b <= max(a + 1, 1.02 * a) for a, b in pairwise(points))
-
-
 @pytest.mark.parametrize(
     ("kind", "settings", "rules", "ended", "iterations"),
     [
@@ -169,17 +159,6 @@ def test_whole_fits_grow_until_one_is_just_enough(job: RaceJob, time: Time) -> N
     assert (run.iterations, run.seconds) == (10, 20.0)
     assert run.curve == [(2, 12.0, 28.0), (6, 16.0, 24.0), (10, 20.0, 20.0)]
     assert run.prepared is None
-
-
-def test_methods_take_turns_with_other_seeds(job: RaceJob, time: Time) -> None:
-    methods = [method("stepper", time), method("fitter", time)]
-    runs = race(job, methods, RaceRules(error=20.0, repeats=2, seed=4))
-    assert [(run.method, run.seed) for run in runs] == [
-        ("stepper 1", 4),
-        ("fitter 1", 4),
-        ("stepper 1", 5),
-        ("fitter 1", 5),
-    ]
 
 
 def test_who_misses_the_error_runs_once(job: RaceJob, time: Time) -> None:
@@ -216,10 +195,6 @@ def test_the_table() -> None:
     assert "1.25 %" in table.title
 
 
-def methods_of(text: str) -> list[RaceMethod]:
-    return [peer_method(variant) for variant in parse_names(text)]
-
-
 # ---------------------------------------------------------------------------------------- the job
 
 
@@ -253,13 +228,6 @@ def test_jobs_that_cannot_be() -> None:
     several = Dataset("several", data.X, np.eye(2, dtype=np.int8)[data.y], ("a", "b"))
     with pytest.raises(DataError, match="several: a race needs one class a row"):
         make_race_job(several)
-
-
-def test_warming_up_sees_every_class(job: RaceJob) -> None:
-    rare = job._replace(y_train=np.r_[np.zeros(299, np.int64), 1])
-    small = rare.for_warm_up()
-    assert set(small.y_train) == {0, 1}
-    assert small.n_rounds == 2
 
 
 # ------------------------------------------------------------------------------------ the methods
@@ -358,18 +326,6 @@ def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
 
     assert scores(digits, 0) == scores(digits._replace(n_jobs=2), 0)
     assert scores(digits, 0) != scores(digits, 1)
-
-
-def test_everybody_learns(job: RaceJob) -> None:
-    plan = Plan(strategies=parse_names("uniform-naive,laminating"))
-    methods = [strategy_race_method(variant, plan) for variant in plan.variants]
-    methods += methods_of("hist-gradient-boosting:max_leaf_nodes=4:max_features=1.0,adaboost")
-    runs = race(job, methods, RaceRules(error=15.0, repeats=1))
-    assert [run.ended for run in runs] == ["reached"] * 4
-    assert all(run.error <= 15.0 for run in runs)
-    assert all(run.seconds > 0 for run in runs)
-    assert runs[0].prepared is not None
-    assert 0 < runs[0].prepared < runs[0].seconds
 
 
 QUICK = (

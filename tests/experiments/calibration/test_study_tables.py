@@ -26,7 +26,6 @@ from boostsample.experiments.calibration.study_tables import (
     calibration_choices_table,
     calibration_figure,
     calibration_noise_table,
-    calibration_pairs_table,
     write_calibration_rows,
 )
 from boostsample.experiments.commands.cli import main
@@ -64,21 +63,6 @@ def column(table: Table, name: str) -> list[str]:
 
 
 # -------------------------------------------------------------------------------------- tables
-
-
-def test_the_points_table_has_every_point_in_its_place(study: EdgeStudy) -> None:
-    table = calibration_pairs_table(study, 8)
-    shown = {
-        (row[0], t): entry
-        for row in table.rows
-        for t, entry in zip(table.header[1:], row[1:], strict=True)
-        if entry
-    }
-    assert shown == {
-        (f"{row['n_features']:,}", f"{row['n_examples']:,}"): f"{row['edge']:.4f}"
-        for row in study.rows
-        if row["round"] == 8 and row["kind"] == "grid"
-    }
 
 
 def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.grid import (
     Grid,
     GridFileData,
@@ -21,7 +20,7 @@ from boostsample.experiments.plan.grid import (
     shipped_grids,
 )
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import read_results
@@ -320,21 +319,6 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
 
 
-@pytest.mark.parametrize("name", list(shipped_grids()))
-def test_shipped_grids_come_back(name: str, tmp_path: Path) -> None:
-    file = read_grid_file(name)
-    grid = combined_grid(file, {})
-    small = prepare(load_dataset("chess(d=3,n=60)"), replace(grid.plan, strategies=None))
-    prepared = [
-        replace(small, data=replace(small.data, name=one.name), variants=grid.plan.variants)
-        for one in grid.data
-    ]
-    again = read_grid_file(written(grid_entries(grid, prepared), tmp_path)).entries
-    assert {key: again[key] for key in file.entries if key != "tune"} == {
-        key: file.entries[key] for key in file.entries if key != "tune"
-    }
-
-
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read_prepared(GRIDS["defaults"], tmp_path)
     own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
@@ -345,22 +329,3 @@ def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None
     entries = grid_entries(own, [mine])
     assert entries["data"] == [{"path": "mine.csv", **options}]
     assert combined_grid(read_grid_file(written(entries, tmp_path)), {}).data == own.data
-
-
-def test_the_command_writes_a_grid_that_repeats_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    args = ["--data", "chess(d=3,n=60)", "--rounds", "1,2", "--repeats", "1", "--quiet"]
-    tuned = ["--tune", "--strategies", "uniform-naive:n_features=1|2,laminating"]
-    assert main(["compare", *args, *tuned, "--results", "first"]) == 0
-    assert main(["compare", "--grid", "first/plan.json", "--results", "second", "--quiet"]) == 0
-    first, second = (
-        json.loads(Path(name, "plan.json").read_bytes()) for name in ("first", "second")
-    )
-    assert second["entries"] == first["entries"]
-    searches = [
-        [strategy["searches"] for strategy in plan["data_sets"][0]["strategies"]]
-        for plan in (first, second)
-    ]
-    assert searches[0] == searches[1]

@@ -299,13 +299,6 @@ def test_shares_are_means_and_runs_that_ended_keep_their_last() -> None:
     assert margin_marks([ENDED]) == [2, 5]
 
 
-def test_the_lines_end_where_the_margins_do() -> None:
-    lines = {line.get_label(): line for line in margins_figure("made", [WHOLE]).axes[0].lines}
-    training = lines["9 stumps, training"]
-    assert np.asarray(training.get_ydata()).tolist() == [0, 100]
-    assert np.asarray(training.get_xdata()).tolist() == [0, 0.5]
-
-
 @pytest.mark.parametrize(("marks", "shown"), [(None, range(4, 9)), ((2,), [2])])
 def test_no_more_marks_than_can_be_told_apart(marks: Any, shown: Any) -> None:
     run = run_of_margins({mark: ([1, 1, 1, 1], [1, 1, 1, 1]) for mark in range(1, 9)}, 8)

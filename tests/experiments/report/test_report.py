@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 import shutil
 import statistics
 from pathlib import Path
 from urllib.parse import unquote
-from xml.etree import ElementTree
 
 import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
-from boostsample.experiments.report.report import check_report, make_report, picture_item
+from boostsample.experiments.report.report import check_report, make_report
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import slug
@@ -333,22 +331,6 @@ def test_a_missing_extra_is_told_in_one_line(
         check_report(tmp_path / "x.html")
     want = f"reports need {told} not installed; run pip install 'boostsample[report]'"
     assert str(caught.value) == want
-
-
-def test_a_picture_is_an_address() -> None:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(2.0, 1.0))
-    figure.subplots().set_title('100 % of "a" & <b> #1 ü')
-    figure.set_label("A panel with a title.")
-    made = picture_item(figure, "nothing")
-    assert (made["width"], made["height"]) == (192, 96)
-    assert made["alt"] == "A panel with a title."
-    content = base64.b64decode(made["source"].removeprefix("data:image/svg+xml;base64,"))
-    texts = [text for text in ElementTree.fromstring(content).itertext() if "100" in text]
-    assert '100 % of "a" & <b> #1 ü' in texts
-    assert b"metadata" not in content
-    assert picture_item(figure, "nothing") == made
 
 
 def test_slugs() -> None:
