@@ -96,7 +96,7 @@ class LazyBank(Bank):
         super().__init__(families, X.shape[0])
         rows = reference_rows(X.shape[0], train_rows, reference)
         self._cache_bytes = check_integer("cache_bytes", cache_bytes, 1)
-        self._source = _Source(X, rows, self._cache_bytes)
+        self._source = _RawExamples(X, rows, self._cache_bytes)
         self._start(np.arange(self.n_examples))
 
     def _start(self, rows: NDArray[np.int64]) -> None:
@@ -276,7 +276,7 @@ class LazyBank(Bank):
         return self._sample[1]
 
 
-class _Source:
+class _RawExamples:
     """The raw data and its copies, shared by all readers of a bank."""
 
     def __init__(self, X: Any, reference: NDArray[np.int64], copy_bytes: int) -> None:

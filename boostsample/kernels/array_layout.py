@@ -47,7 +47,7 @@ class Rows(NamedTuple):
     scale: float
 
 
-class Found(NamedTuple):
+class SearchOutput(NamedTuple):
     """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,).
 
     divides bool (Q,): whether rows lie on both sides of the threshold. below int8 (Q, K): the votes
@@ -61,18 +61,18 @@ class Found(NamedTuple):
     below: NDArray[np.int8]
 
 
-def found_room(n_features: int, n_labels: int, two_sided: bool = False) -> Found:
+def found_room(n_features: int, n_labels: int, two_sided: bool = False) -> SearchOutput:
     """Room for the best stumps of Q features, with opposite votes or `two_sided` ones."""
     votes = np.empty((n_features, n_labels), np.int8)
     below = np.empty((n_features * two_sided, n_labels), np.int8)
     of_one = np.empty(n_features, np.int64), votes, np.empty(n_features)
-    return Found(*of_one, np.empty(n_features, np.bool_), below)
+    return SearchOutput(*of_one, np.empty(n_features, np.bool_), below)
 
 
-def part_of(found: Found, part: slice) -> Found:
+def part_of(found: SearchOutput, part: slice) -> SearchOutput:
     """The stumps of some of the features."""
     arrays: list[Any] = [array[part] for array in found]
-    return Found(*arrays)
+    return SearchOutput(*arrays)
 
 
 def row_layout(n_labels: int) -> tuple[int, int]:

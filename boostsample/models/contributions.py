@@ -115,7 +115,7 @@ def model_contributions(
     return base, values
 
 
-class _Factors(NamedTuple):
+class _GameFactors(NamedTuple):
     """Products of some rounds. A factor has the conditions of one feature in one product.
 
     Attributes
@@ -161,7 +161,7 @@ def _blocks(n_rows: int, n_conditions: int) -> Iterator[slice]:
     return (slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size))
 
 
-def _factors(model: Model, start: int, end: int) -> _Factors:
+def _factors(model: Model, start: int, end: int) -> _GameFactors:
     """The products of rounds start, ..., end - 1."""
     products = [part for number in range(start, end) for part in products_of_round(model, number)]
     listed: list[tuple[int, int]] = []
@@ -179,7 +179,7 @@ def _factors(model: Model, start: int, end: int) -> _Factors:
     begin, of_factor, game_of = np.array(factors, np.int64).T
     votes = np.stack([of_product for _, of_product in products]).astype(np.float64)
     votes *= model.coefficient[term[begin[first]], None]
-    return _Factors(term, side, begin, of_factor, game_of, np.array(first, np.int64), votes)
+    return _GameFactors(term, side, begin, of_factor, game_of, np.array(first, np.int64), votes)
 
 
 def products_of_round(model: Model, number: int) -> list[Product]:

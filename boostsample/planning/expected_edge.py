@@ -42,7 +42,7 @@ Counts = NDArray[np.int64]
 _N_CANDIDATES = 60
 
 
-class _Choice(NamedTuple):
+class _BestPair(NamedTuple):
     """Q and T to search, and the expected true edge of the best feature."""
 
     n_features: int
@@ -60,7 +60,7 @@ class _FamilyChoice(NamedTuple):
     edges: Array
 
 
-class _Allocation(NamedTuple):
+class _FamilyCounts(NamedTuple):
     """Features to search of each family, int64 (K,), T, and the expected edge."""
 
     counts: Counts
@@ -141,7 +141,7 @@ def best_expected_edge(
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> _Choice:
+) -> _BestPair:
     """Q and T of the largest e(Q,T) with Q T <= budget: MAS Naive, [DF11] 4.1.
 
     Evaluates e about 20 times (30 us): for every fourth candidate Q, then for the neighbours of the
@@ -162,7 +162,7 @@ def best_expected_edge(
     _, q, t, edge, _ = best_expected_edge_family(
         [mixture], [n_features], n_examples, budget, unit_noise=unit_noise
     )
-    return _Choice(q, t, edge)
+    return _BestPair(q, t, edge)
 
 
 def expected_edge_curve(
@@ -216,7 +216,7 @@ def allocate(
     budget: int,
     *,
     unit_noise: float | None = None,
-) -> _Allocation:
+) -> _FamilyCounts:
     """Q_1..Q_K and T by greedy increments from zero: MAS Q.1, [DF11] 4.1.
 
     The paper adds one feature at a time to the family that raises e most, and leaves open at which
@@ -239,7 +239,7 @@ def allocate(
         models, noise, limits, int(budget), int(n_examples), counts
     )
     inverse = 0.0 if size >= n_examples else 1.0 / size
-    return _Allocation(counts, int(size), _edge(models, noise, counts, inverse))
+    return _FamilyCounts(counts, int(size), _edge(models, noise, counts, inverse))
 
 
 def expected_maximum(n: int) -> float:

@@ -14,8 +14,8 @@ from boostsample.banks.bank import Bank
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
-    Found,
     Rows,
+    SearchOutput,
     found_room,
     matrix_of_rows,
     part_of,
@@ -83,7 +83,7 @@ class BinSearch:
         n_bins: NDArray[np.int16],
         rows: Rows,
         precision: Precision,
-        output: Found,
+        output: SearchOutput,
         n_rows: int | None = None,
     ) -> None:
         """Write the best stump of each feature, whose bins are rows `at` of `bins`, to `output`.
@@ -240,7 +240,7 @@ class Searcher:
         return stumps_of(features, output)
 
     def _run_part(
-        self, features: NDArray[np.int64], rows: Rows, precision: Precision, output: Found
+        self, features: NDArray[np.int64], rows: Rows, precision: Precision, output: SearchOutput
     ) -> None:
         """Write the best stumps of no more features than the bank can show at once."""
         features = self._of_bank(features)
@@ -350,7 +350,7 @@ class Searcher:
         return bins, at, rows
 
 
-def stumps_of(features: NDArray[np.int64], found: Found) -> Stumps:
+def stumps_of(features: NDArray[np.int64], found: SearchOutput) -> Stumps:
     """The stumps that the search kernel has found."""
     below = found.below if found.below.size else None
     return Stumps(features, *found[:4], below)

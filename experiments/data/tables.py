@@ -264,7 +264,7 @@ def file_suffix(path: Path) -> str:
 # ------------------------------------------------------------------------------- lines and columns
 
 
-class _Chosen(NamedTuple):
+class _ReadColumns(NamedTuple):
     """Positions of the columns to read, among them those of the label and of columns of text."""
 
     read: list[int]
@@ -356,7 +356,7 @@ def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
 
 def _chosen_columns(
     path: Path, names: list[str], options: TableOptions, has_names: bool
-) -> _Chosen:
+) -> _ReadColumns:
     """The columns that the options name; SettingError if one is unknown or names two columns."""
     label, only = options.label, options.only
     if label is not None and len(names) < 2:
@@ -397,7 +397,7 @@ def _chosen_columns(
         read = [at for at in read if at == label_at or names[at] in only]
     elif label_at is not None and len(read) < 2:
         raise SettingError(f"drop must leave at least one feature of {path}, but names all of them")
-    return _Chosen(read, label_at, texts)
+    return _ReadColumns(read, label_at, texts)
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:
@@ -418,7 +418,7 @@ def _unknown_column(name: str, names: list[str] | None, where: str | Path) -> Se
 
 
 def _labelled_table(
-    columns: dict[int, Any], names: list[str], chosen: _Chosen, has_names: bool
+    columns: dict[int, Any], names: list[str], chosen: _ReadColumns, has_names: bool
 ) -> LabelledTable:
     import pandas
 

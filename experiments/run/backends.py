@@ -68,7 +68,7 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
     """Open a backend by name; errors as in `check_backend`."""
     check_backend(name, n_jobs)
     if name in ("threading", "serial"):
-        return _Threads(n_cores(n_jobs, 1))
+        return _ThreadBackend(n_cores(n_jobs, 1))
     if name == "loky":
         return _Processes(n_cores(n_jobs, -1))
     from boostsample.experiments.run.dask_backend import DaskBackend
@@ -76,7 +76,7 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
     return DaskBackend(name, n_jobs)
 
 
-class _Threads(Backend):
+class _ThreadBackend(Backend):
     """Threads of this process, which share one bank; the kernels release the GIL."""
 
     in_process = True

@@ -43,9 +43,9 @@ from boostsample.kernels.array_layout import (
     N_BINS,
     Bytes,
     Floats,
-    Found,
     Ints,
     Rows,
+    SearchOutput,
     plane_layout,
 )
 from boostsample.kernels.searches.search_room import (
@@ -252,7 +252,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         soon: Ints,
         limits: EdgeLimits,
         q: int,
-        found: Found,
+        found: SearchOutput,
     ) -> None:
         """Write the best stump of feature number q, from its histogram; `highest` is its last."""
         two_sided = bool(found.below.shape[0] > 0)
@@ -301,7 +301,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         rows_a_bin: int,
         rough: bool,
         room: SearchRoom,
-        found: Found,
+        found: SearchOutput,
     ) -> None:
         """Best threshold, votes and edge of each feature on the given rows.
 
