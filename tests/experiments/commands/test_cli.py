@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +20,9 @@ from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import compare as compare_module
 from boostsample.experiments.run import schedule as schedule_module
 from boostsample.registry import FAMILIES, LEARNERS, strategy_names
-from tests.paths import ROOT
+from tests.test_import_light import packages_of
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
 
 
 def error_of(capsys: pytest.CaptureFixture[str]) -> str:
@@ -80,13 +70,11 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_lists_import_nothing_slow() -> None:
-    code = (
-        "import sys; from boostsample.experiments.commands.cli import main\n"
-        "for kind in ('strategies', 'families', 'learners', 'data', 'grids'):\n"
-        "    assert main(['list', kind]) == 0\n"
-        "    assert not {'sklearn', 'numba', 'scipy', 'matplotlib'} & set(sys.modules), kind"
-    )
-    subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, check=True, capture_output=True)
+    listing = "with redirect_stdout(io.StringIO()):\n    main(['list'])"
+    imports = "import io\nfrom contextlib import redirect_stdout\n"
+    imports += "from boostsample.experiments.commands.cli import main\n"
+    slow = {"sklearn", "numba", "scipy", "matplotlib"}
+    assert not slow & packages_of(imports + listing)
 
 
 def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -255,16 +243,51 @@ def test_bad_data_is_one_line_and_exit_code_1(capsys: pytest.CaptureFixture[str]
     assert [path.name for path in Path().iterdir()] == ["bad.npz"]
 
 
-@pytest.mark.parametrize("place", ["file", "file/below"])
 def test_what_cannot_be_written_is_found_out_before_the_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     Path("file").write_text("mine")
-    assert main([*QUICK, "--results", place]) == 1
+    assert main([*QUICK, "--results", "file/below"]) == 1
     line = error_of(capsys)
-    assert f"results cannot be written to the folder '{place}'" in line
+    assert "results cannot be written to the folder 'file/below'" in line
     assert "name another folder" in line
     assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
     assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
     assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        "plot R -o there.svg",
+        "table R -o there.md",
+        "compare --data chess(n=60) --plot there.svg",
+        "calibrate --data chess(n=60) --plot there.svg",
+        "calibrate --figure2 there.svg",
+        "list families --picture there.svg",
+    ],
+)
+def test_a_file_that_exists_is_kept(args: str, capsys: pytest.CaptureFixture[str]) -> None:
+    there = next(Path(word) for word in args.split() if word.startswith("there"))
+    there.write_text("mine", encoding="utf-8")
+    assert main(args.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    message = f"must be new, but '{there}' exists; name another file, or replace it with"
+    assert message in err.splitlines()[-1]
+    assert there.read_text(encoding="utf-8") == "mine"
+    assert list(Path().iterdir()) == [there]
+
+
+@pytest.mark.parametrize("args", ["calibrate --figure2 f.svg", "list families --picture f.svg"])
+def test_overwrite_replaces_a_file(args: str) -> None:
+    Path("f.svg").write_text("mine", encoding="utf-8")
+    assert main([*args.split(), "--overwrite"]) == 0
+    assert Path("f.svg").read_bytes().startswith(b"<?xml")
+
+
+@pytest.mark.parametrize("args", ["table R", "compare --data chess(n=60)", "list families"])
+def test_overwrite_needs_a_file(args: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*args.split(), "--overwrite"]) == 2
+    assert "error: --overwrite " in capsys.readouterr().err

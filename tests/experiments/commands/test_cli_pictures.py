@@ -1,4 +1,4 @@
-"""The commands that draw: plot, and list families --picture."""
+"""The commands that draw: plot, report, and list families --picture."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import pytest
 
 from boostsample.experiments.commands.cli import main
 
+pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 OTHER = "diagonal(d=4,J=4,q=0.1,n=60)"
 THIRD = "diagonal(d=3,J=3,q=0.1,n=60)"
 QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
 
 
 @pytest.fixture(scope="module")
@@ -93,12 +88,6 @@ def test_pictures_of_several_folders(trained: Path, capsys: pytest.CaptureFixtur
     capsys.readouterr()
     assert main([*both, "--what", "edges"]) == 2
     assert "shows one data set, but the results have chess(d=3" in capsys.readouterr().err
-    for picture_name in ("curves", "edges"):
-        assert main(["plot", "new", "new", "--what", picture_name, "-o", "y.svg"]) == 2
-        assert (
-            "'chess(d=3,J=3,L=3,n=60)' is in two of the results folders" in capsys.readouterr().err
-        )
-    assert not Path("y.svg").exists()
 
 
 @pytest.mark.usefixtures("new")
@@ -191,3 +180,27 @@ def test_what_does_not_go_together_is_one_line(
     assert captured.err.count("\n") == 1
     assert captured.out == ""
     assert not Path("x.svg").exists()
+
+
+@pytest.mark.usefixtures("new")
+def test_a_report_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.rmtree("new/cells")  # whose pictures take most of the time
+    report = ["report", "new", "-o", "x.html", "--quiet"]
+    assert main(report) == 0
+    assert capsys.readouterr() == ("report: x.html\n", "")
+    first = Path("x.html").read_bytes()
+    assert b"<title>Strategies on chess(d=3,J=3,L=3,n=60)</title>" in first
+    refused = {
+        ("new", "-o", "x.html"): (2, "must be new, but 'x.html' exists"),
+        ("new", "-o", "x.pdf"): (2, "the file of the report must end in .html, got 'x.pdf'"),
+        ("new", "-o", "no/x.html"): (1, "the file of the report 'no/x.html' cannot be written"),
+    }
+    for args, (code, message) in refused.items():
+        assert main(["report", *args, "--quiet"]) == code
+        out, err = capsys.readouterr()
+        assert message in err
+        assert (out, err.count("\n")) == ("", 1)
+    assert first == Path("x.html").read_bytes()
+    assert main([*report, "--title", "Mine", "--overwrite"]) == 0
+    assert b"<title>Mine</title>" in Path("x.html").read_bytes()
+    assert {path.name for path in Path().iterdir()} == {"x.html", "new"}

@@ -75,7 +75,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def _in_the_world(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world)
-    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(world / "banks"))
 
 

@@ -64,21 +64,13 @@ class First(Strategy):
 
 
 class Faulty(First):
-    """Fails in the methods that are called before training."""
+    """Fails in a method that is called before training."""
 
     def __init__(self, where: str = "start") -> None:
         self.where = where
 
     def start(self, *_: Any, **__: Any) -> None:
         self.fail("start")
-
-    def default_budget(self, pool: Any) -> int:
-        self.fail("default_budget")
-        return 60
-
-    def settings_in_use(self, *_: Any, **__: Any) -> dict[str, Any]:
-        self.fail("settings_in_use")
-        return {}
 
     def tuning_grid(self) -> dict[str, Any]:
         self.fail("tuning_grid")
@@ -94,8 +86,7 @@ class _Distribution:
 
 
 @pytest.fixture(autouse=True)
-def _foreign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     places = {
         "boostsample.strategies": {
             "first": f"{__name__}:First",
@@ -153,7 +144,7 @@ def test_they_are_listed(capsys: pytest.CaptureFixture[str], kind: str, line: st
     assert line in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("method", ["start", "default_budget", "settings_in_use", "tuning_grid"])
+@pytest.mark.parametrize("method", ["start", "tuning_grid"])
 def test_faults_of_foreign_code_are_named(capsys: pytest.CaptureFixture[str], method: str) -> None:
     args = ["--strategies", f"faulty:where={method}", "--tune", "--results", "new"]
     assert main(["compare", *OPTIONS, *args]) == 1

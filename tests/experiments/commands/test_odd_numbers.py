@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from boostsample import SettingError, jit
 from boostsample.checks import budget_looks
 from boostsample.experiments.commands.cli import main
-from boostsample.threads.threads import n_threads
 
 HUGE = "1" + "0" * 24
 DATA = ("--data", "t.csv:label=y", "--quiet")
@@ -37,8 +35,7 @@ COUNTS: dict[str, tuple[tuple[str, ...], ...]] = {
 
 
 @pytest.fixture(autouse=True)
-def _with_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _with_a_table() -> None:
     rows = [f"{at % 7},{at % 5},{at % 7 * (at % 5) > 4}" for at in range(60)]
     Path("t.csv").write_text("\n".join(["a,b,y", *rows]), "utf-8")
 
@@ -58,18 +55,6 @@ def test_counts_out_of_range_are_refused(
     assert option.strip("-") in line.replace("_", "-")
     assert ("must be" in line, "bug" in line) == (True, False)
     assert {path.name for path in Path().iterdir()} == {"t.csv"}
-
-
-@given(st.integers())
-@example(1_000_000)
-def test_threads_are_few_or_refused(n_jobs: int) -> None:
-    try:
-        threads = n_threads(n_jobs)
-    except SettingError:
-        assert n_jobs == 0 or abs(n_jobs) > 64
-    else:
-        assert 1 <= threads <= max(64, 8 * (os.cpu_count() or 1))
-        assert threads == n_jobs or n_jobs < 0
 
 
 def test_a_budget_without_n_is_at_least_n(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
-
-
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The command `table`: what it prints, writes and refuses."""
+"""The commands `table` and `validate`: what they print, write and refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.metrics import METRICS
+from boostsample.experiments.results.read_folder import read_results
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -29,7 +29,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _beside_copies(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(made, tmp_path / "x")
     monkeypatch.chdir(tmp_path / "x")
-    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
 
 
 def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,12 +52,6 @@ def test_every_axis_in_every_format(capsys: pytest.CaptureFixture[str], at: str,
     assert ONE in out
     assert TWO in out
     assert err == ""
-
-
-@pytest.mark.parametrize("metric", [one for one in METRICS if one not in ("loss", "error")])
-def test_other_metrics(capsys: pytest.CaptureFixture[str], metric: str) -> None:
-    assert main(["table", "one", "--metric", metric]) == 0
-    assert len(capsys.readouterr().out.splitlines()) >= 5
 
 
 def test_a_file_has_what_would_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,10 +88,7 @@ def test_a_width_cuts_latex_between_columns(capsys: pytest.CaptureFixture[str]) 
     ("args", "code", "message"),
     [
         (["old"], 1, "'old' is not a folder; name one that"),
-        (["one", "one"], 2, "is in two of the results folders"),
         (["one", "--at", "look"], 2, "unknown axis 'look' (did you mean 'looks'?)"),
-        (["one", "--at", "looks=0"], 2, "levels of looks must be positive numbers"),
-        (["one", "--at", "stumps=50"], 2, "is known at 3, 9 stumps (nearest rows: 9), got 50"),
         (["one", "--strategies", "ful"], 2, "unknown strategy of these results 'ful' (did you"),
         (["one", "--data", "chess"], 2, "unknown data set of these results 'chess'"),
         (["one", "--rename", "full"], 2, "--rename must be OLD=NEW pairs separated by commas"),
@@ -121,3 +111,70 @@ def test_what_is_refused(
     assert err.count("\n") == 1
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["one", "there.md", "two"]
     assert Path("there.md").read_text(encoding="utf-8") == "mine"
+
+
+VARIANTS = "uniform-naive:n_features=1,uniform-naive:n_features=2,laminating:n_features=2"
+DATA = "chess(d=3,J=3,L=3,n=80)"
+
+
+def compare(folder: Path | str, *args: str) -> None:
+    few = ("--strategies", VARIANTS, "--rounds", "20", "--repeats", "2", "--quiet")
+    assert main(["compare", *few, "--results", str(folder), *args]) == 0
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Results of validation and of test rows."""
+    folder = tmp_path_factory.mktemp("validate")
+    compare(folder / "held", "--data", f"{DATA}:validation=0.2", "--score-every", "1")
+    compare(folder / "tested", "--data", DATA)
+    return {name: str(folder / name) for name in ("held", "tested")}
+
+
+def test_the_validation_has_a_row_for_each_strategy(
+    folders: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    held, tested = folders.values()
+    assert main(["validate", held, tested]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"{DATA}:validation=0.2: smoothed errors in percent, mea")
+    assert [line.split()[0] for line in text.splitlines()[3:5]] == ["uniform-naive", "laminating"]
+    assert main(["validate", held]) == 0
+    assert "test error" not in capsys.readouterr().out.partition("\n\n")[0]
+    assert main(["validate", held, tested, "-o", "x.csv"]) == 0
+    with Path("x.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["variants"] for row in rows] == ["2", "1"]
+    assert all(float(row["test_mean"]) >= 0 for row in rows)
+    assert main(["validate", held, tested, "-o", "x.csv"]) == 2
+    assert main(["validate", held, tested, "-o", "x.csv", "--overwrite"]) == 0
+
+
+def test_more_scores_are_added_to_a_finished_folder_without_training() -> None:
+    few = ("--data", "chess(d=3,n=80)", "--rounds", "200")
+    compare("again", *few)
+    before = read_results("again")
+    compare("again", *few, "--score-every", "1")
+    after = read_results("again")
+    assert repr(after.rows) == repr(before.rows)
+    kept = {row["stumps"] for row in before.curves}
+    assert len({row["stumps"] for row in after.curves}) > 3 * len(kept)
+    assert repr([r for r in after.curves if r["stumps"] in kept]) == repr(before.curves)
+    assert after.settings["score_every"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["tested", "tested"], "must be of a data set with the option validation"),
+        (["held", "held"], f"the test results must have the data set {DATA}"),
+        (["held", "--format", "latex"], "; known: text, markdown, csv\n"),
+    ],
+)
+def test_what_validate_refuses(
+    folders: dict[str, str], args: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["validate", *(folders.get(arg, arg) for arg in args)]) == 2
+    err = capsys.readouterr().err
+    assert says in err
+    assert err.count("\n") == 1

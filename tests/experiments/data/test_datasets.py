@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import (
     load_dataset,
 )
-from boostsample.experiments.data.originals import ORIGINALS
 
 NAN, INF = np.nan, np.inf
 
@@ -209,13 +207,3 @@ def test_names_and_settings_are_checked(name: str, options: dict[str, Any], says
         load_dataset(name, **options)
     assert says in str(raised.value)
     assert "\n" not in str(raised.value)
-
-
-def test_every_original_has_hashes_and_https_sources() -> None:
-    for name, original in ORIGINALS.items():
-        assert original.name == name
-        assert original.files
-        assert all(source.url.startswith("https://") for source in original.sources)
-        for expected in original.files.values():
-            algorithm, digest = expected.split(":")
-            assert len(digest) == 2 * hashlib.new(algorithm).digest_size

@@ -282,11 +282,6 @@ def test_headers_are_guessed_for_data_sets(
             {"delimiter": "||"},
             "delimiter must be one character, or tab or",
         ),
-        (
-            "u,v,y\n1,2,a\n3,4,b\n",
-            {"labels": 1},
-            "option of csv files 'labels' (did you mean 'label'?)",
-        ),
     ],
 )
 def test_bad_data_sets_are_one_clear_line(text: str, options: dict[str, Any], says: str) -> None:
@@ -339,19 +334,6 @@ def test_classes_are_numbered_by_number_or_name(
     found, names = number_classes(label_values(values, "here"), "here")
     assert (found.tolist(), names) == (codes, classes)
     assert found.dtype == np.int64
-
-
-@pytest.mark.parametrize(
-    ("values", "says"),
-    [
-        (["a", "", "b"], r"here must have a label in every row, but contains N\w+ in data row 2"),
-        ([0.0, NAN], "here must have a label in every row, but contains NaN in data row 2"),
-        ([0.0, 1.5], "here must hold whole numbers or text, got 1.5"),
-    ],
-)
-def test_bad_labels(values: list[object], says: str) -> None:
-    with pytest.raises(DataError, match=says):
-        label_values(values, "here")
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")

@@ -19,9 +19,6 @@ from boostsample.experiments.plan.grid import (
     grid_entries,
     read_grid_file,
 )
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import parse_names
 
 
 def csv_file(folder: Path) -> Path:
@@ -91,17 +88,6 @@ def test_a_share_out_of_range_is_one_clear_line(value: object) -> None:
         GridFileData.parse(f"digits:validation={value}")
 
 
-def test_the_option_is_part_of_the_name_and_the_key_of_cells() -> None:
-    plan = Plan(strategies=parse_names("uniform-naive"), marks=(2,), repeats=1)
-    facts = [
-        task_groups(prepare(load_dataset(name), plan))[0][0].facts
-        for name in ("chess(d=3,n=60)", "chess(d=3,n=60):validation=0.2")
-    ]
-    assert facts[1]["data"]["name"] == f"{facts[0]['data']['name']}:validation=0.2"
-    assert facts[0]["data"]["sha256"] == facts[1]["data"]["sha256"]
-    assert facts[0]["split"] != facts[1]["split"]
-
-
 def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> None:
     path = csv_file(tmp_path)
     entries = [
@@ -121,3 +107,4 @@ def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> Non
     assert [part.data.name for part in again] == names
     keys = [[task.key for group in task_groups(p) for task in group] for p in prepared]
     assert keys == [[task.key for group in task_groups(p) for task in group] for p in again]
+    assert len({key for part in keys for key in part}) == sum(map(len, keys))
