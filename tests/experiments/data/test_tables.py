@@ -191,7 +191,6 @@ BAD: dict[str, tuple[Any, ...]] = {
         "column 'v': values must be finite as float32 (at most 3.4e38) or missing, got inf in row",
     ),
     "an index": (index(np.arange(N)[::-1]), INDEX),
-    "an index of dates": (index(pandas.date_range("2020", periods=N)), INDEX),
     "an index of Parquet": (parquet().rename(columns={"x": "__index_level_0__"}), INDEX[:45]),
     "bytes": (
         b"x,v,y\n1,2,caf\xe9\n3,4,b\n",
