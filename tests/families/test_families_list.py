@@ -170,22 +170,9 @@ def test_colour_images_get_opponent_colours() -> None:
     ("shape", "sizes"),
     [
         (
-            (1, 4),
-            {
-                "identity": 4,
-                "gradient": 3,
-                "fourier": 6,
-                "patches": 10,
-                "gradient-histograms": 10,
-                "hog": 20,
-                "haar-like": 6,
-            },
-        ),
-        (
             (2, 2),
             {"identity": 4, "gradient": 5, "fourier": 7, "haar": 4, "patches": 1, "haar-like": 7},
         ),
-        ((1, 1), {"identity": 1, "patches": 1}),
         ((1, 1, 3), {"identity": 3, "patches": 3, "patches-opponent": 3}),
     ],
 )

@@ -90,13 +90,6 @@ class SeedsItselfAsPython(Good):
         return step.search([first], step.draw(step.budget)).best()
 
 
-class SeedsFromItsStream(Good):
-    """No broken rule: the seed of its generator comes from its stream."""
-
-    def rng(self, step: Step) -> Any:
-        return np.random.default_rng(int(step.rng.integers(2**32)))
-
-
 class SeedsInStart(Good):
     """No broken rule: the seed is drawn from the stream of `start`."""
 
@@ -320,9 +313,8 @@ def test_a_scheme_that_promises_nothing_may_be_refused() -> None:
 
 
 @slow_without_jit
-@pytest.mark.parametrize("kind", [SeedsFromItsStream, SeedsInStart])
-def test_a_generator_that_is_seeded_from_the_stream_is_allowed(kind: type[Any]) -> None:
-    testing.check_strategy_own_seed(kind)
+def test_a_generator_that_is_seeded_from_the_stream_is_allowed() -> None:
+    testing.check_strategy_own_seed(SeedsInStart)
 
 
 def test_a_lambda_as_a_setting_is_a_clear_line() -> None:
