@@ -20,7 +20,6 @@ VALUES: dict[str, list[Any]] = {
     "text": ["01", "1", "a"],
 }
 """Labels of every kind, in ascending order."""
-MISSING_VALUES = [None, np.nan, np.float32("nan"), pandas.NA, pandas.NaT, np.datetime64("NaT")]
 
 
 def dtypes_of(values: list[Any]) -> tuple[Any, str, Any, Any]:
@@ -46,10 +45,6 @@ def objects(values: list[Any]) -> Any:
     return np.fromiter(values, object, len(values))
 
 
-def _chunks(values: list[Any]) -> Any:
-    return pyarrow.chunked_array([_arrow(values)[:1], _arrow(values)[1:]])
-
-
 def _nullable(values: list[Any]) -> Any:
     return pandas.Series(values, dtype=dtypes_of(values)[1])
 
@@ -63,34 +58,23 @@ def _masked(values: list[Any]) -> Any:
 
 WITH_MISSING: dict[str, Callable[[list[Any]], Any]] = {
     "list": lambda values: values,
-    "tuple": tuple,
     "objects": objects,
-    "column": lambda values: objects(values)[:, None],
     "masked": _masked,
     "pandas objects": lambda values: pandas.Series(objects(values), range(9, 9 + len(values))),
     "pandas nullable": _nullable,
-    "pandas array": lambda values: _nullable(values).array,
     "pandas frame": lambda values: _nullable(values).to_frame(),
     "pandas Arrow": lambda values: pandas.Series(
         _arrow(values), dtype=pandas.ArrowDtype(dtypes_of(values)[2])
     ),
     "pandas categories": lambda values: _nullable(values).astype("category"),
-    "pandas Categorical": lambda values: pandas.Categorical(_nullable(values)),
     "polars": lambda values: polars.Series(values, dtype=dtypes_of(values)[3]),
-    "polars frame": lambda values: polars.DataFrame(
-        {"y": polars.Series(values, dtype=dtypes_of(values)[3])}
-    ),
     "Arrow": _arrow,
-    "Arrow chunks": _chunks,
     "Arrow dictionary": lambda values: _arrow(values).dictionary_encode(),
-    "Arrow table": lambda values: pyarrow.table({"y": _arrow(values)}),
 }
 """Containers that can hold a missing value, written None."""
 
 CONTAINERS: dict[str, Callable[[list[Any]], Any]] = {
     **WITH_MISSING,
     "array": lambda values: np.array(values, dtypes_of(values)[0]),
-    "scalars": lambda values: [np.array([value])[0] for value in values],
     "pandas": lambda values: pandas.Series(np.array(values, dtypes_of(values)[0])),
-    "pandas index": lambda values: pandas.Index(np.array(values, dtypes_of(values)[0])),
 }

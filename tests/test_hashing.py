@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import subprocess
 import sys
@@ -10,36 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from boostsample import hashing
 from boostsample.hashing import (
     code_of,
     sha256_of_arrays,
-    sha256_of_bytes,
 )
 from boostsample.strategies import UniformNaive
-
-
-def test_of_bytes() -> None:
-    assert sha256_of_bytes(b"abc") == hashlib.sha256(b"abc").hexdigest()
-    parts = [(b"ab", b"c"), (b"a", b"bc"), (b"abc",), (b"abc", b""), (b"c", b"ab")]
-    assert len({sha256_of_bytes(*part) for part in parts}) == len(parts)
-
-
-def naive(*arrays: NDArray[np.generic]) -> str:
-    parts = [f"{a.dtype.str}{a.shape}".encode() + a.tobytes() for a in arrays]
-    return hashlib.sha256(b"".join(parts)).hexdigest()
-
-
-@pytest.mark.parametrize("block", [1, 100, 2**24])
-def test_of_arrays(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(hashing, "_BLOCK_BYTES", block)
-    X = np.arange(60, dtype=np.float32).reshape(10, 2, 3)
-    y = np.arange(10)
-    for arrays in ([X], [X, y], [y, X], [X[:0]], [X[::2]], [X.astype(np.float64)], [y > 3]):
-        assert sha256_of_arrays(*arrays) == naive(*arrays)
-    assert sha256_of_arrays(np.asfortranarray(X)) == sha256_of_arrays(X)
 
 
 def test_of_texts() -> None:

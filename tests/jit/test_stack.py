@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import os
-from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from numba.core.caching import NullCache
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
-import boostsample.kernels
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel, kernel
 from boostsample.jit.stack import on_stack
 
@@ -21,7 +18,6 @@ COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 Array = NDArray[np.float64]
 SIZE = 5
-FOLDER = Path(boostsample.kernels.__file__).parent
 
 
 def uncached(compiled: Any) -> Any:
@@ -62,26 +58,11 @@ def doubled(values: Array) -> Array:
     return result
 
 
-def is_by_name(node: ast.AST) -> TypeGuard[Any]:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-
-
-def returned(function: ast.FunctionDef) -> set[str]:
-    """The types that a function says it returns, those of a tuple one by one."""
-    assert function.returns is not None
-    text = ast.unparse(function.returns)
-    return set(text.removeprefix("tuple[").removesuffix("]").split(", "))
-
-
 def test_arrays_on_the_stack_do_not_share_their_memory() -> None:
     values, out = np.arange(15.0) + 0.25, np.empty(15)
     reversed_sums(values, out)
     sums = np.cumsum(values.reshape(3, SIZE), axis=1)
     np.testing.assert_array_equal(out, (sums[:, ::-1] + 1000 * np.floor(sums)).ravel())
-
-
-def test_a_kernel_that_allocates_returns_its_array() -> None:
-    np.testing.assert_array_equal(doubled(np.arange(4.0)), [0, 2, 4, 6])
 
 
 @compiled_only
@@ -106,21 +87,3 @@ def test_a_kernel_that_allocates_has_to_say_so() -> None:
 
     with pytest.raises(TypingError, match="empty"):
         silent(3)
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.rglob("*.py")), ids=lambda path: path.stem)
-def test_plain_kernels_neither_call_those_that_allocate_nor_return_arrays(path: Path) -> None:
-    """numba refuses only some of that, and nobody would know when such an array can go."""
-    kinds: dict[str, str] = {}
-    functions = [
-        one for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.FunctionDef)
-    ]
-    for one in functions:
-        for decorator in map(ast.unparse, one.decorator_list):
-            if "kernel" in decorator or "inner" in decorator:
-                kinds[one.name] = "allocates" if "allocating" in decorator else "plain"
-    for one in functions:
-        if kinds.get(one.name) == "plain":
-            called = {call.func.id for call in ast.walk(one) if is_by_name(call)}
-            assert not [name for name in called if kinds.get(name) == "allocates"], one.name
-            assert returned(one) <= {"None", "Any", "int", "float", "bool", "np.float32"}, one.name

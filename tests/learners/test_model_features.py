@@ -12,7 +12,6 @@ from boostsample import BoostSampleClassifier
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
-from boostsample.records import FamilyInfo, Pool
 from boostsample.registry import strategy_names
 from tests.problems import bank_of, noisy_labels, rows_of, table
 
@@ -104,9 +103,3 @@ def test_a_classifier_with_a_limit(tmp_path: Path) -> None:
     halves.set_params(max_model_features=5)
     with pytest.raises(SettingError, match="max_model_features"):
         halves.fit(X, y)
-
-
-def test_a_family_without_chosen_features_is_left_out() -> None:
-    families = [FamilyInfo("one", 4, 0), FamilyInfo("two", 3, 4), FamilyInfo("three", 2, 7)]
-    pool = Pool(families, 9, N).among(np.array([1, 3, 8]))
-    assert pool == Pool((FamilyInfo("one", 2, 0), FamilyInfo("three", 1, 2)), 3, N)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from typing import Any
 
@@ -20,7 +19,7 @@ from boostsample.registry import STRATEGIES
 from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards
 from boostsample.strategies import Full
-from tests.problems import Do, bank_of, table
+from tests.problems import bank_of
 from tests.shards.shard_runs import shard_booster
 
 RANDOM = "uniform-naive:n_features=1"
@@ -38,17 +37,6 @@ def test_trees_of_every_strategy_learn_an_xor(strategy: str) -> None:
     X, y = parity(2)
     model = BoostSampleClassifier(strategy=strategy, learner="tree", n_rounds=20, random_state=0)
     assert model.fit(X, y).score(X, y) == 1.0
-
-
-@pytest.mark.parametrize("learner", ["tree", "product", "tree:n_leaves=4"])
-@pytest.mark.parametrize("times", [1, 7, 25])
-@pytest.mark.parametrize("first", [0, 2])
-def test_an_xor_behind_features_that_divide_nothing(learner: str, times: int, first: int) -> None:
-    X, y = parity(2, times)
-    X = np.concatenate([np.ones((len(X), first), np.float32), X], axis=1)
-    model = BoostSampleClassifier(strategy="full", learner=learner, n_rounds=20, random_state=0)
-    assert model.fit(X, y).score(X, y) == 1.0
-    assert math.isclose(model.history_[-1]["edge"], 1.0)
 
 
 @pytest.mark.parametrize("n_columns", [2, 3, 4])
@@ -132,16 +120,3 @@ def test_random_ties_that_may_lead_elsewhere_do_not_end_the_training(learner: st
     for seed in range(3):
         model = BoostSampleClassifier("mp-boost", learner, n_rounds=40, random_state=seed)
         assert model.set_params(budget="100N").fit(X, y).score(X, y) == 1.0
-
-
-def test_a_bad_choice_among_all_features_does_not_end_the_training() -> None:
-    """The strategy chooses a stump of edge 0, where others have one."""
-    X, y = parity(2)
-    X = np.concatenate([X, table(len(X), 1)], axis=1)
-
-    def worst(step: Any) -> Any:
-        stumps = step.search(np.arange(step.n_features), step.draw(step.n_examples))
-        return stumps[[0]].best()
-
-    booster = Booster(bank_of(X), None, y[:, None], Do(worst), n_rounds=3, rng=0, budget="3N")
-    assert [booster.next_round().rows[0]["stopped"] for _ in range(3)] == ["", "", ""]

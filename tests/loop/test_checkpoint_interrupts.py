@@ -123,19 +123,6 @@ def test_between_two_rounds_signals_work_as_ever(
     assert "holds the rounds up to 3" in capsys.readouterr().err
 
 
-def test_two_checkpoints_at_once_leave_the_handlers_as_they_were(
-    tmp_path: Path, interrupted: Any
-) -> None:
-    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
-    checkpoints = [Checkpoint(tmp_path / name, booster()) for name in ("one", "two")]
-    for checkpoint in checkpoints:
-        checkpoint.__enter__()
-        checkpoint.next_round()
-    for checkpoint in checkpoints:
-        checkpoint.__exit__(None, None, None)
-    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
-
-
 def test_handlers_of_the_user_stay(tmp_path: Path, interrupted: Any) -> None:
     path = tmp_path / "run.checkpoint"
 

@@ -36,19 +36,6 @@ class Watched(Searcher):
 
 
 @compiled
-@pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
-def test_few_rows_of_samples_are_searched_in_float32(scheme: str) -> None:
-    n, features, rng = 2 * module._FEW, np.arange(8), np.random.default_rng(0)
-    searcher = Watched(n)
-    drawn = [searcher.draw(size, scheme, rng) for size in (1, 300, 2 * module._FEW - 1)]
-    drawn += searcher.draw_nested([1, 300, 2 * module._FEW - 1], scheme, rng)
-    for rows in drawn:
-        searcher.search(features, rows, False)
-        few = rows.values.size // searcher.weights.width <= module._FEW
-        assert searcher.seen[-1][1] == few
-
-
-@compiled
 @pytest.mark.parametrize("n", [50, module._FEW])
 def test_exact_searches_are_never_in_float32(n: int) -> None:
     searcher, rng = Watched(n), np.random.default_rng(0)

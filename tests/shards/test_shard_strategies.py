@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.registry import STRATEGIES, make_strategy
-from boostsample.strategies import Laminating
+from boostsample.strategies import Laminating, UniformNaive
 from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from tests.strategies.test_strategies import WITH_LEARNERS
 
@@ -66,6 +66,15 @@ def test_strategies_that_are_refused(name: str) -> None:
 
     with over_shards(2), pytest.raises(SettingError, match="over shards, the number of examples"):
         run_strategy(functools.partial(make_strategy, name), noisy_strategy_problem())
+
+
+@pytest.mark.parametrize("scheme", ["mvs", "goss", "uniform", "heaviest"])
+def test_schemes_that_are_refused(scheme: str) -> None:
+    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
+
+    strategy = functools.partial(UniformNaive, n_features=4, scheme=scheme)
+    with over_shards(2), pytest.raises(SettingError, match=r"over shards, scheme must be .* use"):
+        run_strategy(strategy, noisy_strategy_problem())
 
 
 def test_the_checks_run_over_shards() -> None:

@@ -21,17 +21,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from boostsample import BoostSampleClassifier
 from boostsample.banks.bank_forms import make_bank
-from boostsample.experiments.commands.cli import main as run_command
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
-from boostsample.experiments.report.facts import (
-    facts_of_comparison,
-    facts_of_tuning,
-    facts_to_repeat,
-    read_fact_source,
-)
-from boostsample.experiments.results.read_folder import read_results, read_runs
-from boostsample.experiments.tables.score_tables import result_table
 from boostsample.families import Columns
 from tests.stress.file_damage import damaged
 from tests.stress.fit_invariants import refusal
@@ -91,15 +82,6 @@ def _grid(folder: Path) -> list[str]:
     return ["grid.toml"]
 
 
-def _results(folder: Path) -> list[str]:
-    _text(",")(folder)
-    command = ["compare", "--data", str(folder / "data.csv:label=y"), "--rounds", "2,5"]
-    command += ["--strategies", "uniform-q1,ucb:exploration=0.1", "--repeats", "2", "--history"]
-    assert run_command([*command, "--results", str(folder / "results")]) == 0
-    paths = sorted((folder / "results").rglob("*"))
-    return [str(path.relative_to(folder)) for path in paths if path.is_file()]
-
-
 def _model(folder: Path) -> list[str]:
     _fitted("stump").save(folder / "stump.bsm")
     _fitted("tree:n_leaves=3", calibration="temperature").save(folder / "tree.bsm")
@@ -147,17 +129,6 @@ def _read_data(name: str) -> Callable[[Path], None]:
     return read
 
 
-def _read_results(folder: Path) -> None:
-    results = read_results(folder / "results")
-    result_table([results], "loss")
-    source = read_fact_source(folder / "results")
-    facts_of_comparison([source])
-    facts_to_repeat(source, several=True)
-    for name in source.names:
-        facts_of_tuning(source, name)
-    read_runs(folder / "results")
-
-
 def _read_model(folder: Path) -> None:
     for path in sorted(folder.glob("*.bsm")):
         model = BoostSampleClassifier.load(path)
@@ -180,7 +151,6 @@ KINDS: dict[str, Kind] = {
     "svmlight": Kind(_svmlight, _read_data("data.svm")),
     "parquet": Kind(_parquet, _read_data("data.parquet")),
     "grid": Kind(_grid, lambda folder: combined_grid(read_grid_file(folder / "grid.toml"), {})),
-    "results": Kind(_results, _read_results),
     "model": Kind(_model, _read_model),
     "checkpoint": Kind(_checkpoint, _read_checkpoint),
     "bank": Kind(_bank, _read_bank),

@@ -12,7 +12,7 @@ from tests.stress.file_damage import payload
 from tests.stress.fuzzed_files import KINDS, check_file
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "results"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_read_or_refused(
     kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
