@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier
-from tests.paths import ROOT
 
 try:
     import sklearn.callback as sklearn_callback
@@ -91,15 +88,3 @@ def test_scores_of_each_round_are_those_of_the_stages(iris: Data) -> None:
     logs = [row for row in monitor.get_logs().data if row["task_name"] == "round"]
     expected = [-log_loss(y, one) for one in model.staged_predict_proba(X)]
     assert [row["neg_log_loss"] for row in logs] == pytest.approx(expected)
-
-
-def test_without_callbacks_of_scikit_learn_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As with scikit-learn before 1.9, where there is no module `sklearn.callback`."""
-    monkeypatch.setitem(sys.modules, "sklearn.callback", None)
-    names = runpy.run_path(str(ROOT / "boostsample" / "classifier" / "callbacks.py"))
-
-    def method() -> None:
-        """As it was."""
-
-    assert not hasattr(names["CallbackSupportMixin"](), "set_callbacks")
-    assert names["with_callbacks"](method) is method

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample import BoostSampleClassifier, DataError
 from boostsample.families import Columns
 
 pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
@@ -150,20 +150,6 @@ def test_families_and_models_that_name_columns_fit_x() -> None:
         clone(MODEL).set_params(families=[family]).fit(other, Y)
     with pytest.raises(DataError, match=r"columns of the family 'columns', .* in another order"):
         clone(MODEL).fit(other, Y, init_model=fitted("text").model_)
-    colours = frame[["a"]].assign(colour=["red", "blue"] * 20)
-    model = clone(MODEL).fit(colours, Y).model_
-    with pytest.raises(DataError, match="'colour=red' missing and 'colour=black' not in it"):
-        clone(MODEL).fit(colours.replace("red", "black"), Y, init_model=model)
-
-
-def test_groups_by_position_need_names_that_are_positions_or_no_numbers() -> None:
-    model = clone(MODEL).set_params(families={"first": [0, 1], "last": "2-3"})
-    for kind in ("text", "range", "levels"):
-        model.fit(frame_of(kind), Y)
-    with pytest.raises(
-        SettingError, match="count columns from 0, but column 0 of X has the name 7"
-    ):
-        model.fit(frame_of("integers"), Y)
 
 
 def test_values_under_a_mask_are_not_read() -> None:

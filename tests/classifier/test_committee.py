@@ -14,7 +14,7 @@ from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.classifier.inputs.fit_rows import FitRows, folds
-from boostsample.classifier.prediction.calibration import best_temperature, rule_temperature
+from boostsample.classifier.prediction.calibration import best_temperature
 from boostsample.classifier.prediction.probabilities import probabilities
 from boostsample.classifier.training import fit_seed, split_stream
 from boostsample.labels import encode
@@ -118,23 +118,6 @@ def test_a_class_of_one_row_is_never_left_out() -> None:
         assert len(left) == 40
 
 
-def test_calibration_none_and_rule_are_kept(noisy: Data) -> None:
-    models = {
-        kind: BoostSampleClassifier(**STUMPS, calibration=kind).fit(*noisy)
-        for kind in ("auto", "temperature", "rule", None)
-    }
-    assert len({member.n_rounds_ for member in models.values()}) == 1
-    assert models[None].temperature_ == 1.0
-    alphas = [math.atanh(row["edge"]) for row in models["rule"].history_][
-        : models["rule"].n_rounds_
-    ]
-    largest, of_rule = sum(alphas) / 5, [math.tanh(alpha) for alpha in alphas]
-    zeros = np.zeros(encode(noisy[1]).shape[1])
-    rule = rule_temperature(largest, of_rule, zeros, False)
-    assert models["rule"].temperature_ == pytest.approx(rule)
-    assert models["auto"].temperature_ == models["temperature"].temperature_ != rule
-
-
 @pytest.mark.parametrize("given", ["X_val", "early_stopping", "many rows", "few features"])
 def test_one_model_with_held_out_rows(
     noisy: Data, given: str, monkeypatch: pytest.MonkeyPatch
@@ -160,11 +143,10 @@ def test_one_model_with_held_out_rows(
     np.testing.assert_array_equal(model.decision_function(X), stopped.decision_function(X))
 
 
-@pytest.mark.parametrize("most", [None, 1])
-def test_too_few_rows_have_a_hundred_rounds(most: int | None) -> None:
+def test_too_few_rows_have_a_hundred_rounds() -> None:
     X = np.arange(19.0).reshape(-1, 1)
     y = np.arange(19) % 2
-    settings: dict[str, Any] = {"learner": "tree:n_leaves=3", "max_model_features": most}
+    settings: dict[str, Any] = {"learner": "tree:n_leaves=3"}
     model = BoostSampleClassifier(**settings, random_state=0).fit(X, y)
     plain = BoostSampleClassifier(**settings, random_state=0, n_rounds=100)
     assert model.n_rounds_ == 100
@@ -227,23 +209,11 @@ def test_sets_that_are_scored_have_the_mean(noisy: Data) -> None:
     assert not math.isnan(model.history_[5 * 16 - 1]["eval_set_0"])
 
 
-def test_a_committee_is_no_run_to_continue(noisy: Data) -> None:
-    model = BoostSampleClassifier(**STUMPS).fit(*noisy)
-    model.set_params(n_rounds=MOST, warm_start=True)
-    with pytest.raises(SettingError, match="its model is the mean of several"):
-        model.fit(*noisy)
-
-
 def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
+    model = BoostSampleClassifier(**STUMPS).fit(*noisy)
+    with pytest.raises(SettingError, match="its model is the mean of several"):
+        model.set_params(n_rounds=MOST, warm_start=True).fit(*noisy)
     with pytest.raises(SettingError, match="set n_rounds to a number, or warm_start=False"):
         BoostSampleClassifier(**STUMPS, warm_start=True).fit(*noisy)
     with pytest.raises(SettingError, match="n_rounds must be 'auto' or a whole number, got '200'"):
         BoostSampleClassifier(**STUMPS, n_rounds="200").fit(*noisy)
-
-
-def test_verbose_shows_whole_turns(noisy: Data, capsys: pytest.CaptureFixture[str]) -> None:
-    BoostSampleClassifier(**STUMPS, verbose=True).fit(*noisy)
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 10
-    assert lines[-1].startswith(f"round {MOST} of {MOST}: log10 loss ")
-    assert ", validation 0." in lines[-1]

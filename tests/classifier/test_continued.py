@@ -16,7 +16,7 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.rows.weights import continued_weights, initial_weights
-from tests.problems import bank_of, noisy_labels, rows_of, stumps_of, table
+from tests.problems import bank_of, noisy_labels, table
 
 Digits = tuple[NDArray[Any], NDArray[Any]]
 
@@ -88,19 +88,6 @@ def test_full_search_continues_as_if_it_had_not_stopped() -> None:
         assert other.rows[-1]["log10_loss"] == pytest.approx(want, rel=1e-5)
 
 
-def test_scores_of_zero_change_no_bit() -> None:
-    def runs(**settings: Any) -> Any:
-        booster = Booster(bank_of(X), None, Y, "uniform-naive", n_rounds=5, rng=0, **settings)
-        return stumps_of(booster, 5), booster
-
-    X, Y = table(80, 6), noisy_labels(80)
-    (first, plain), (other, continued) = runs(), runs(scores=np.zeros((80, 3)))
-    assert first == other
-    assert rows_of(plain, 2) == rows_of(continued, 2)
-    assert plain.facts() != continued.facts()
-    assert runs(scores=np.ones((80, 3)))[1].facts() != continued.facts()
-
-
 def test_weights_are_those_of_the_definition() -> None:
     rng = np.random.default_rng(0)
     Y, scores = noisy_labels(50), 3 * rng.normal(size=(50, 3))
@@ -119,18 +106,6 @@ def test_scores_of_any_size(size: float) -> None:
     losses = [booster.next_round().rows[-1]["log10_loss"] for _ in range(3)]
     assert np.isfinite(losses).all()
     assert losses[0] == pytest.approx((-Y * scores).max() / np.log(10), rel=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("scores", "message"),
-    [
-        (np.zeros((80, 2)), r"scores must have shape \(80, 3\), one for each .*got \(80, 2\)"),
-        (np.full((80, 3), np.nan), "scores must be finite"),
-    ],
-)
-def test_wrong_scores(scores: NDArray[np.float64], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        Booster(bank_of(table()), None, noisy_labels(), "full", scores=scores)
 
 
 def test_categories_are_those_of_the_model() -> None:

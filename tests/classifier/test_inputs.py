@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,44 +67,23 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
 
 
 def corpus() -> tuple[list[str], NDArray[Any]]:
-    """Sentences of docstrings of the standard library, and whether they are about text."""
-    folder = Path(ast.__file__).parent
-    documents: list[str] = []
-    labels: list[int] = []
-    for label, names in enumerate((["argparse", "string", "textwrap"], ["statistics", "heapq"])):
-        for name in names:
-            tree = ast.parse((folder / f"{name}.py").read_text(encoding="utf-8"))
-            for node in ast.walk(tree):
-                if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module):
-                    text = ast.get_docstring(node) or ""
-                    documents.extend(text.split("\n\n"))
-                    labels.extend([label] * (len(documents) - len(labels)))
-    return documents, np.array(labels)
-
-
-def test_documents_are_told_apart() -> None:
-    documents, y = corpus()
-    assert len(documents) > 100
-    test = np.arange(len(y)) % 3 == 0
-    training = [document for document, held in zip(documents, test, strict=True) if not held]
-    rest = [document for document, held in zip(documents, test, strict=True) if held]
-    model = BoostSampleClassifier(
-        families=[text_family(training)], n_rounds=100, random_state=0
-    ).fit(training, y[~test])
-    majority = max(np.mean(y[test]), 1 - np.mean(y[test]))
-    assert model.score(rest, y[test]) > majority + 0.05
-    assert {row["threshold"] for row in model.history_} <= {-np.inf, 0.5}
-    for same in (np.array(rest, dtype=object), np.array(rest), tuple(rest)):
-        np.testing.assert_array_equal(model.predict(same), model.predict(rest))
-    twin = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(twin.predict(rest), model.predict(rest))
+    """Sentences of some words, and whether they have more of the first ones."""
+    rng = np.random.default_rng(0)
+    words = np.array(["one", "fish", "two", "red", "blue", "old", "new", "and", "a", "the"])
+    codes = [rng.integers(0, 10, rng.integers(3, 12)) for _ in range(150)]
+    return [" ".join(words[one]) for one in codes], np.array([one.mean() < 4.5 for one in codes])
 
 
 def test_documents_are_what_scikit_learn_s_vectorizer_makes_of_them() -> None:
     documents, y = corpus()
     family = text_family(documents)
     model = BoostSampleClassifier(families=[family], n_rounds=30, random_state=0)
-    scores = clone(model).fit(documents, y).decision_function(documents)
+    boosted = clone(model).fit(documents, y)
+    scores = boosted.decision_function(documents)
+    for same in (np.array(documents, object), np.array(documents), tuple(documents)):
+        np.testing.assert_array_equal(boosted.decision_function(same), scores)
+    twin = pickle.loads(pickle.dumps(boosted))
+    np.testing.assert_array_equal(twin.decision_function(documents), scores)
     vectorizer = CountVectorizer(vocabulary=family.vocabulary, binary=True, ngram_range=(1, 2))
     piped = make_pipeline(vectorizer, clone(model).set_params(families=None)).fit(documents, y)
     np.testing.assert_array_equal(piped.decision_function(documents), scores)
@@ -132,8 +109,6 @@ def test_a_frame_has_columns_and_a_series_has_none(
             DataError,
             "sequence of examples, got 'few'; put it into a list",
         ),
-        (3.0, [Text(["few"])], DataError, "a sequence of examples, got 3.0"),
-        (["few"], [Text(["few"])], ValueError, "inconsistent numbers of samples"),
         ([[0.0], [1.0]], [Columns(0), Text(["few"])], SettingError, "'columns' reads .* 'text' do"),
         ([[0.0], [1.0]], ["haar"], SettingError, "'haar' does not fit these examples: image_shape"),
         ([[0.0], [1.0]], "type", SettingError, "unknown family .*'type'.*known: columns.*, dtype"),
@@ -161,20 +136,12 @@ TEXT = np.array([["1.5", "2"], ["3", "4"]])
             r"X .* got complex128: Complex data not supported; give real",
         ),
         (
-            [[1j], [2]],
-            [0, 1],
-            None,
-            "X must hold real numbers, got complex128: Complex data not",
-        ),
-        (
             np.eye(2),
             [0, 1j],
             None,
             "Complex data not supported",
         ),
         (TEXT, [0, 1], None, r"X must hold numbers, got '1.5' at \(0, 0\); convert text .*astype"),
-        (TEXT.astype("S"), [0, 1], None, r"X must hold numbers, got b'1.5' at \(0, 0\); convert"),
-        ([[1.0], ["a"]], [0, 1], None, r"X must hold numbers, got '1.0' at \(0, 0\); convert"),
         (np.array([["1"], ["a"]], object), [0, 1], None, r"got 'a' at \(1, 0\); .* a data frame"),
         (
             np.ones(2),
@@ -183,18 +150,11 @@ TEXT = np.array([["1.5", "2"], ["3", "4"]])
             r"X must be \(n, d\), .*got shape \(2,\); Reshape your data by X",
         ),
         ([[1.0], [2.0, 3.0]], [0, 1], None, "X must have equally many features in each example"),
-        ([["a"], ["b", "c"]], [0, 1], None, "X must have equally many features in each example"),
         (None, [0, 1], None, "examples of d features, got None; Reshape your data by X.reshape"),
         ([[1, 2], [3, -np.inf]], [0, 1], None, r"X must hold .*, got -inf at \(1, 1\); replace it"),
         (sparse.csr_array([[0, np.inf]] * 2), [0, 1], None, r"finite numbers .* at \(0, 1\)"),
         (np.eye(2), [0, 1], [1, "a"], "weights must be real numbers, got 'a' in row 1; pass one"),
-        (np.eye(2), [0, 1], [1, 1j], "weights must be real numbers, got 1j in row 1; pass one"),
-        (
-            np.eye(2),
-            [0, 1],
-            [1, [2]],
-            r"weights must be real numbers, got \[2\] in row 1; pass one",
-        ),
+        (np.eye(2), [0, 1], [1, -1], "finite and not negative, got -1.0 in row 1"),
     ],
 )
 def test_what_is_no_number_is_named_in_one_line(X: Any, y: Any, weight: Any, message: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import collections
 import datetime
 import decimal
-import fractions
 from pathlib import Path
 from typing import Any
 
@@ -86,22 +84,13 @@ REFUSED: list[tuple[Any, str]] = [
         datetime.date(2026, 1, 2),
         r"got datetime.date\(2026, 1, 2\) in row 1 \(date\); make them text",
     ),
-    (datetime.datetime(2026, 1, 2), "make them text"),
-    (np.datetime64("2026-01-02"), "make them text"),
-    (np.timedelta64(1, "s"), "make them text"),
-    (datetime.timedelta(1), "make them text"),
     (pandas.Timestamp("2026-01-02"), "make them text"),
-    (pandas.Timedelta("1h"), "make them text"),
-    (pandas.Period("2026"), "make them text"),
-    (fractions.Fraction(1, 2), "make them text"),
     (b"a", "make them text"),
     (1 + 2j, "Complex data not supported"),
     (object(), "make them text"),
     (0.5, r"got 0.5 in row 1 \(Unknown label type: continuous\); cut a measured quantity"),
     (np.inf, "contains infinity"),
-    (-np.inf, "contains infinity"),
     (2.0**53, "numbers of this size merge"),
-    (1e300, "numbers of this size merge"),
 ]
 
 
@@ -114,12 +103,9 @@ def test_values_that_are_no_labels(value: Any, message: str) -> None:
             clone(MODEL).fit(np.eye(2), y)
 
 
-@pytest.mark.parametrize(
-    "pair", [(0, "a"), (True, "a"), (True, 2), (1.0, "a"), (1.0, True)], ids=repr
-)
+@pytest.mark.parametrize("pair", [(0, "a"), (True, 2)], ids=repr)
 def test_labels_of_two_kinds_are_refused(pair: tuple[Any, Any]) -> None:
-    forms = (list, collections.deque, objects, lambda given: pandas.Series(given, dtype=object))
-    for make in (*forms, lambda given: [[label] for label in given]):
+    for make in (list, objects, lambda given: pandas.Series(given, dtype=object)):
         y = make([pair[0], pair[0], pair[1], pair[0]])
         with pytest.raises(DataError, match=r"of one kind, got .* in row 0 and .* in row 2;"):
             clone(MODEL).fit(np.eye(4), y)
@@ -127,14 +113,10 @@ def test_labels_of_two_kinds_are_refused(pair: tuple[Any, Any]) -> None:
 
 EQUAL = {
     "int64": lambda y: np.array(y),
-    "uint8": lambda y: np.array(y, np.uint8),
     "uint64": lambda y: np.array(y, np.uint64),
     "float64": lambda y: np.array(y, float),
     "bool": lambda y: np.array(y, bool),
-    "objects": objects,
     "Int64": lambda y: pandas.Series(y, dtype="Int64"),
-    "boolean": lambda y: pandas.Series(y, dtype=bool).astype("boolean"),
-    "Arrow": pyarrow.array,
 }
 """Labels 0 and 1 in several types."""
 
@@ -197,10 +179,7 @@ def test_neighbours_are_not_the_same_class() -> None:
     "form",
     [
         lambda Y: Y.astype("Int64"),
-        lambda Y: Y.astype("boolean"),
         lambda Y: Y.assign(a=Y["a"].astype("boolean"), b=Y["b"].astype("UInt8")),
-        lambda Y: Y.astype(float).convert_dtypes(dtype_backend="pyarrow"),
-        lambda Y: Y.astype(object),
         lambda Y: polars.DataFrame(Y.to_dict("list")),
         lambda Y: pyarrow.table(Y.to_dict("list")),
         lambda Y: Y.to_numpy().tolist(),

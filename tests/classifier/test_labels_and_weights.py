@@ -36,16 +36,7 @@ def scores(y: Any, weight: Any = None, **settings: Any) -> NDArray[np.float64]:
     ("y", "message"),
     [
         ([["a", "b"], ["a"]] * 75, "MultiLabelBinarizer"),
-        ([{"a", "b"}, {"a"}] * 75, "MultiLabelBinarizer"),
-        ([["a", "b"], ["b", "c"]] * 75, "multi-label indicator of 0 and 1"),
-        (
-            pandas.Series(["a", "b", None] * 50, dtype="string"),
-            "label in every row, but .* <NA> in row 2; drop",
-        ),
-        (["a", "b", None] * 50, "label in every row, but contains None in row 2; drop"),
-        (pandas.Series([0, 1, None] * 50, dtype="Int64"), "contains NaN in row 2; drop"),
         (np.linspace(0, 1, 150), "Unknown label type.*; cut a measured quantity into classes"),
-        (np.array(["a", None, "b"] * 50, object), "contains None in row 1; drop"),
         (None, "requires y to be passed, but the target y is None"),
         (SPECIES[:-1], "inconsistent numbers of samples"),
     ],
@@ -99,14 +90,10 @@ def test_balanced_weights_count_weights_of_examples() -> None:
     ("y", "class_weight", "error", "message"),
     [
         (NAMES, "even", SettingError, "class_weight must be None, 'balanced' or a mapping"),
-        (NAMES, [{"a": 1}], SettingError, r"or a mapping of classes .* got \[\{'a': 1\}\]"),
         (SEVERAL, {0: 1}, SettingError, "a list of 3 mappings, one for each label"),
-        (SEVERAL, [{0: 1}], SettingError, "a list of 3 mappings, one for each label"),
-        (SEVERAL, [1, 2, 3], SettingError, "a list of 3 mappings, one for each label"),
         (NAMES, {"a": 1, "x": 2}, SettingError, "classes of y, got 'x' and no weight of 'b'"),
         (NAMES, {"a": 0, "b": 0}, DataError, r"got 1 class \('c'\) in the rows of weight above 0"),
         (NAMES, {"a": -1}, SettingError, "class_weight of 'a' must be at least 0 .* got -1"),
-        (NAMES, {"a": np.inf}, SettingError, "class_weight of 'a' must be .* finite, got inf"),
         (NAMES, {"a": "x"}, SettingError, "class_weight of 'a' must be a number, got 'x'"),
     ],
 )

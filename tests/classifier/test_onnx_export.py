@@ -96,17 +96,15 @@ def test_equal_scores_have_the_first_label() -> None:
 
 
 @pytest.mark.parametrize("learner", ["stump", "product", "tree:n_leaves=5"])
-@pytest.mark.parametrize("kind", ["codes", "words", "truth", "small", "large", "numbers", "labels"])
+@pytest.mark.parametrize("kind", ["words", "truth", "large", "numbers", "labels"])
 def test_fitted_classifiers(learner: str, kind: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = table(80, 6)
     X[rng.random(X.shape) < 0.1] = np.nan
     codes = np.nan_to_num(X[:, 0]).astype(int) % 3
     y: Any = {
-        "codes": codes - 1,
         "words": np.array(["one", "zw\u00f6lf", ""])[codes],
         "truth": codes == 1,
-        "small": codes.astype(np.uint8),
         "large": codes.astype(np.uint64) + np.uint64(2**63),
         "numbers": codes.astype(float),
         "labels": np.stack([codes == 0, codes == 2], axis=1).astype(int),

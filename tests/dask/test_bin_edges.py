@@ -98,15 +98,6 @@ def test_quantiles_are_off_by_no_more_than_stated() -> None:
     assert np.sqrt((off**2).mean()) > 0.5 * deviation.mean()  # it is a sample
 
 
-def test_groups_of_columns_are_families(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(30, 5))
-    parts = summaries(X, [0, 15, 30])
-    facts = merged(parts, {"a": [0, 3], "b": "1-2"}, REFERENCE)
-    assert [part.name for part in facts.families] == ["a", "b"]
-    whole = FeatureBank.build(facts.families, X)
-    np.testing.assert_array_equal(facts.cuts[0], whole.cuts)
-
-
 def test_weights_too_far_apart_in_different_parts_are_an_error() -> None:
     X, y = np.zeros((4, 1)), np.array([0, 1, 0, 1])
     parts = [summarise(X, y, np.full(4, w), at, 4, "uniform") for at, w in enumerate((1e-20, 1e20))]

@@ -99,25 +99,6 @@ def rule_of(model: Any) -> float:
     return rule_temperature(*given, model.offset_, model._multi_label)
 
 
-def test_frames_keep_names_and_predict_frames(client: Any, digits: Any) -> None:
-    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
-    dd: Any = pytest.importorskip("dask.dataframe")
-    columns = [f"p{number}" for number in range(64)]
-    frame = pd.DataFrame(digits[0], columns=columns).assign(label=digits[1], weight=1.5)
-    lazy = dd.from_pandas(frame, npartitions=3)
-    model = DaskBoostSampleClassifier(
-        "uniform-naive", "stump", n_rounds=3, random_state=0, client=client
-    ).fit(lazy, "label", "weight")
-    assert model.feature_names_in_.tolist() == columns
-    found = model.predict(lazy[columns])
-    assert dask.is_dask_collection(found)
-    np.testing.assert_array_equal(found.compute(), model.to_local().predict(frame[columns]))
-    shape = model.predict_proba(lazy[columns]).compute().shape
-    assert shape == (600, 10)
-    with pytest.raises(ValueError, match="feature names"):
-        model.to_local().predict(frame[columns[::-1]])
-
-
 def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Path) -> None:
     pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
     dd: Any = pytest.importorskip("dask.dataframe")
@@ -171,15 +152,6 @@ def test_it_is_an_estimator_of_scikit_learn(client: Any, fitted: Any) -> None:
     assert again.client is None
     np.testing.assert_array_equal(again.model_.feature, fitted.model_.feature)
     assert copy.set_params(strategy__scheme="distinct").strategy == "laminating:scheme=distinct"
-
-
-def test_errors_name_the_way_out(client: Any, digits: Any, arrays: Any) -> None:
-    with pytest.raises(SettingError, match=r"X must be a Dask array.*BoostSampleClassifier"):
-        DaskBoostSampleClassifier(client=client).fit(*digits)
-    with pytest.raises(DataError, match="at least 2 classes"):
-        DaskBoostSampleClassifier(client=client).fit(arrays[0], da.zeros(600, chunks=150))
-    with pytest.raises(SettingError, match="unknown strategy 'fool'"):
-        DaskBoostSampleClassifier("fool", random_state=0, client=client).fit(*arrays)
 
 
 def test_without_dask_or_a_client_the_way_out_is_told() -> None:
