@@ -111,7 +111,7 @@ def test_labels_of_two_kinds_are_refused(pair: tuple[Any, Any]) -> None:
             clone(MODEL).fit(np.eye(4), y)
 
 
-EQUAL = {
+EQUAL: dict[str, Any] = {
     "int64": lambda y: np.array(y),
     "uint64": lambda y: np.array(y, np.uint64),
     "float64": lambda y: np.array(y, float),
