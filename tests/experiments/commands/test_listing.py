@@ -60,6 +60,9 @@ def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     assert "[SS99]" not in out
     assert main(["list", "strategy", "full"]) == 0
     assert "settings: none\n" in capsys.readouterr().out
+    assert main(["list", "strategies", "--settings"]) == 0
+    row = r"^ucb +exploration +2\.0 +0\.002, 0\.02, 0\.2, 2$"
+    assert re.search(row, capsys.readouterr().out, re.MULTILINE)
 
 
 def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
