@@ -1,47 +1,50 @@
-"""Lost workers cost seconds and no bit: the shortest version of losses.py, which tries more."""
+"""What losses.py takes for a run that ended well; runs on real clusters are too slow for here."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from tests.experiments import losses
-from tests.experiments.cluster import Cluster
-from tests.experiments.kills import Commands
-from tests.experiments.losses import DISTURBANCES, Trial
+from tests.experiments.kills import Ending
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL and no fork")
 
-COMMAND = [
-    "compare",
-    "--data",
-    "chess(d=6,n=200)",
-    "--strategies",
-    "laminating,mas-naive,uniform-naive:n_features=2",
-    "--rounds",
-    "5,300",
-    "--repeats",
-    "2",
-]
 
+@pytest.mark.parametrize(
+    ("code", "text", "cells", "wrong"),
+    [
+        (0, "", "whole", ""),
+        (0, "", "others", "its cells differ"),
+        (None, "waiting", "whole", "it hung: waiting"),
+        (1, "lost", "whole", "exit code 1: lost"),
+    ],
+)
+def test_a_run_that_does_not_end_well_is_found(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    code: int | None,
+    text: str,
+    cells: str,
+    wrong: str,
+) -> None:
+    cluster, commands = Mock(address="tcp://x", workers=[Mock()]), Mock()
 
-@pytest.fixture(scope="module")
-def trial(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trial]:
-    """Runs of a small command beside a scheduler and three workers."""
-    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    folder = tmp_path_factory.mktemp("losses")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BOOSTSAMPLE_CACHE_DIR", str(folder / "cache"))
-        patch.setattr(losses, "LATEST", 150.0)  # the machine may be busy
-        warm_up = [*COMMAND, "--results", str(folder / "warm-up")]
-        with Commands(folder, warm_up, losses.HANGS) as commands, Cluster(folder) as cluster:
-            yield Trial(folder, commands, cluster, COMMAND, 0)
+    def run(_: list[str], disturb: Callable[[int], None] | None = None) -> Ending:
+        if disturb is None:
+            return Ending(0, "", 0.01)
+        disturb(0)
+        return Ending(code, text, 0.01)
 
+    def content(_: Path) -> dict[str, Any]:
+        return {"rows": cells if cluster.lose.called else "whole"}
 
-def test_runs_end_well_and_one_that_does_not_is_found(trial: Trial) -> None:
-    assert trial.run("kill") == ""
-    trial.whole["rows"] = ""
-    assert trial.run("kill") == "its cells differ"
-    assert set(DISTURBANCES) > {"kill", "stop", "scheduler"}
+    commands.run = run
+    monkeypatch.setattr(losses, "content", content)
+    assert losses.Trial(tmp_path, commands, cluster, ["compare"], 0).run("kill") == wrong
+    cluster.lose.assert_called_once_with(cluster.workers[0])
