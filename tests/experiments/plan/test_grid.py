@@ -196,20 +196,12 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--repeats", "3"], "--repeats: the grid has another repeats than this option; leave"),
-        (["--repeats", "3", "--seed", "6"], "has 2 errors: (1) --repeats: .*; (2) --seed: "),
-    ],
-)
-def test_options_must_not_contradict_a_file(
-    capsys: pytest.CaptureFixture[str], args: list[str], message: str
-) -> None:
+def test_options_must_not_contradict_a_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("grid.toml").write_text(ENTRIES, "utf-8")
-    assert main(["compare", "--grid", "grid.toml", *args]) == 2
+    assert main(["compare", "--grid", "grid.toml", "--repeats", "3", "--seed", "6"]) == 2
     err = capsys.readouterr().err
-    assert all(part in err for part in message.split(".*"))
+    for part in ("has 2 errors: (1) --repeats: the grid has another repeats", "; (2) --seed: "):
+        assert part in err
     assert [path.name for path in Path().iterdir()] == ["grid.toml"]
 
 

@@ -150,9 +150,8 @@ def loss_of(run: Run) -> list[float]:
     return losses
 
 
-@pytest.mark.parametrize("n_jobs", [5])
-def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results, n_jobs: int) -> None:
-    threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=n_jobs))
+def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results) -> None:
+    threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=5))
     assert timeless(threaded.rows) == timeless(comparison.rows)
     for one, other in zip(threaded.runs, comparison.runs, strict=True):
         assert getattr(one.tuning, "losses", None) == getattr(other.tuning, "losses", None)
