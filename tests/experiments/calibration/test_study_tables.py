@@ -23,9 +23,7 @@ from boostsample.experiments.calibration.figure_2 import (
 )
 from boostsample.experiments.calibration.study_tables import (
     calibration_budget_table,
-    calibration_choices_table,
     calibration_figure,
-    calibration_noise_table,
     write_calibration_rows,
 )
 from boostsample.experiments.commands.cli import main
@@ -52,12 +50,6 @@ def study() -> EdgeStudy:
     return calibrate(load_dataset("diagonal(d=12,n=200)"), plan, repeats=20)
 
 
-@pytest.fixture(scope="module")
-def unmodelled() -> EdgeStudy:
-    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1, budget="2N")
-    return calibrate(load_dataset("diagonal(d=1,J=1,n=40)"), plan, repeats=2)
-
-
 def column(table: Table, name: str) -> list[str]:
     return [row[table.header.index(name)] for row in table.rows]
 
@@ -79,14 +71,6 @@ def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:
                 assert int(t) == min(study.n_examples, study.budget // int(q))
             measured = float(edge.split()[0])
             assert int(off) == pytest.approx(100 * (float(predicted) / measured - 1), abs=0.6)
-
-
-def test_without_a_model_no_prediction_is_shown(unmodelled: EdgeStudy) -> None:
-    assert calibration_budget_table(unmodelled, 2).header == ("Q", "T", "E[G*]", "mean H", "")
-    assert column(calibration_choices_table(unmodelled), "predicted") == ["n/a"]
-    assert calibration_noise_table(unmodelled) is None  # one feature, on all examples
-    labels = [line.get_label() for line in calibration_figure(unmodelled).axes[0].lines]
-    assert "predicted" not in labels
 
 
 def test_rows_are_written_as_they_are(study: EdgeStudy, tmp_path: Path) -> None:

@@ -275,12 +275,6 @@ def test_a_table_as_text() -> None:
     assert "test error in percent" in to_text(score_table(ROWS, "error"))
 
 
-def test_cells_without_a_run_and_uneven_repetitions() -> None:
-    table = score_table([row for row in ROWS if row["stumps"] == 10] + ROWS[:1] + ROWS[1:2])
-    assert table.title == "log10 loss, mean (std) of 1 to 3 repetitions"
-    assert table.rows[1] == ("10,000", "-0.35", "n/a")
-
-
 def test_an_unknown_metric() -> None:
     with pytest.raises(SettingError, match=r"unknown metric 'los'.*known: loss, error"):
         score_table(ROWS, "los")
@@ -388,12 +382,6 @@ def test_all_looks_of_a_table_have_one_unit() -> None:
     assert r"looks ($10^{3}$) & a \\" in at
     assert "\n599 & " in at
     assert "\n5,990 & " in at
-
-
-def test_seconds_below_one_are_milliseconds() -> None:
-    text = to_latex(only("a", metric="seconds"))
-    assert ", in ms}" in text
-    assert "10 & 20.00 (0.00)" in text
 
 
 @pytest.mark.parametrize("text", ["345", "0pt", "-3in", "3.5 inch", "wide", "nanpt"])
