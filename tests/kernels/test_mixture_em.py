@@ -148,18 +148,6 @@ def test_many_edges_are_fitted_in_groups(rng: np.random.Generator) -> None:
     assert likelihood == pytest.approx(naive_log_likelihood(x, 0 * x + 1, 0 * x, model), abs=1e-7)
 
 
-def test_segments_are_fitted_apart(rng: np.random.Generator) -> None:
-    sets = [np.sort(some_edges(rng, n)) for n in (5, 9, 1)]
-    models = np.empty((3, 3, 2))
-    fits = np.empty((3, 2))
-    data = columns(np.concatenate(sets))
-    first = np.array([0, 5, 14, 15])
-    kernels.fit_mixture_segments(data, False, first, FLOOR, 1e-5, 50, models, fits)
-    for own, model in zip(sets, models, strict=True):
-        alone, _, _ = fit(own, 2, n_iterations=50)
-        np.testing.assert_array_equal(model, alone)
-
-
 @settings(max_examples=60 if COMPILED else 5, deadline=None)
 @given(
     st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=200 if COMPILED else 8),

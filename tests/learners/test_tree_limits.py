@@ -18,7 +18,6 @@ from boostsample.rows.weights import initial_weights
 from boostsample.shards.shard_source import array_sources
 from boostsample.shards.transport import LocalShards
 from boostsample.testing import check_learner
-from tests.loop.checkpoint_runs import bits
 from tests.problems import bank_of, noisy_labels, table
 from tests.shards.shard_runs import shard_booster
 
@@ -114,18 +113,6 @@ def test_over_shards_and_with_few_features(strategy: str, max_model_features: in
     tree, few = Tree(6, 8, 0.1, 3), {"max_model_features": max_model_features}
     assert require_within(shard_booster(strategy, tree, shards, **few), 6, 2, tree) > 6
     assert require_within(train(strategy, tree, 2, **few), 6, 2, tree) > 6
-
-
-@pytest.mark.parametrize("strategy", SOME)
-def test_limits_that_every_leaf_holds_change_nothing(strategy: str) -> None:
-    plain, limited = (
-        bits([booster.next_round() for _ in range(6)])
-        for booster in (
-            train(strategy, "tree:n_leaves=5"),
-            train(strategy, "tree:n_leaves=5:min_leaf=1:min_weight=1e-12:max_depth=4"),
-        )
-    )
-    assert plain == limited
 
 
 @pytest.mark.parametrize("strategy", ["full", "uniform-naive:n_features=1", "laminating"])

@@ -322,14 +322,3 @@ def test_another_scheme_is_unbiased_in_nested_samples(monkeypatch: pytest.Monkey
             for T, edges in zip(NESTED, nested_estimates(case, scheme, 300, seed=8), strict=True):
                 assert is_unbiased(edges, G).all(), (T, edges.mean(axis=0), G)
                 assert scheme == "offset" or (excess(edges, G, T) <= Z).all()
-
-
-@pytest.mark.parametrize("scheme", NAMES)
-def test_weights_that_underflow_at_the_start(scheme: str) -> None:
-    """A weight too small for float32 is no reason to draw nonsense: heavy ones stay in."""
-    weight = np.array([1.0, 0.0, 0.0, 1.0], np.float32)
-    for seed in range(20):
-        drawn = drawn_by(scheme, weight, 3, seed)
-        estimate = (drawn.factors * weight[drawn.examples]).sum()
-        assert np.isfinite(drawn.factors).all()
-        assert estimate == pytest.approx(1.0, abs=1e-6)
