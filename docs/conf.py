@@ -35,6 +35,8 @@ highlight_language = "text"
 smartquotes = False  # "--option" and 'x' are typed as they stand
 toc_object_entries_show_parents = "hide"
 nitpick_ignore_regex = [("py:obj", r".*")]
+# `learners.Stump` is an alias, which the reference describes as `learners.StumpLearner`.
+nitpick_ignore = [("py:class", "boostsample.learners.stump.StumpLearner")]
 
 # ---------------------------------------------------------------------------------------- pages
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boostsample.learner import Found, Learner, Targets, alpha_of
 from boostsample.learners.product import Product
-from boostsample.learners.stump import StumpLearner as Stump
+from boostsample.learners.stump import StumpLearner
 from boostsample.learners.tree import Tree
 from boostsample.records import Term
 from boostsample.registry import make_learner
@@ -15,6 +15,7 @@ __all__ = [
     "Learner",
     "Product",
     "Stump",
+    "StumpLearner",
     "Targets",
     "Term",
     "Tree",
@@ -22,5 +23,6 @@ __all__ = [
     "make_learner",
 ]
 
-LEARNERS: dict[str, type[Learner]] = {one.name: one for one in (Stump, Product, Tree)}
+Stump = StumpLearner
+LEARNERS: dict[str, type[Learner]] = {one.name: one for one in (StumpLearner, Product, Tree)}
 """The learners of this distribution; others by the entry-point group `boostsample.learners`."""
