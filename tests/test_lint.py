@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,8 +24,51 @@ EXCEPTION = re.compile(
 )
 
 
+#: Names that say nothing of what they hold.
+EMPTY_NAMES = {"one", "found", "given", "mine", "own", "kept", "what", "here"}
+
+
 def names(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
+
+
+def bound_names(tree: ast.Module) -> Iterator[str]:
+    """Every binding: variables, attributes, arguments, functions, classes and exceptions."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+
+
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
+
+
+@pytest.mark.parametrize("tests", [False, True])
+def test_names_say_what_they_hold(tests: bool, trees: dict[Path, ast.Module]) -> None:
+    bound = [
+        name.strip("_")
+        for path, tree in trees.items()
+        if path.is_relative_to(ROOT / "tests") is tests
+        for name in bound_names(tree)
+    ]
+    empty = Counter(name for name in bound if name in EMPTY_NAMES)
+    assert empty.total() <= 0.01 * len(bound), f"of {len(bound):,} names: {dict(empty)}"
+
+
+def test_a_class_name_occurs_once(trees: dict[Path, ast.Module]) -> None:
+    places: dict[str, list[str]] = {}
+    for path, tree in trees.items():
+        if not path.is_relative_to(ROOT / "tests"):
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef):
+                    places.setdefault(node.name.strip("_"), []).append(names(path))
+    assert {name: files for name, files in places.items() if len(files) > 1} == {}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=names)

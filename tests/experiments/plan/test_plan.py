@@ -209,7 +209,7 @@ def plan_of(strategies: str, **settings: Any) -> Plan:
 
 
 def grid_of(text: str) -> list[str]:
-    return [one.settings_text for one in Variant.parse(text).tuned().trained]
+    return [tried.settings_text for tried in Variant.parse(text).tuned().trained]
 
 
 def test_alternatives_are_read_and_written_alike() -> None:
@@ -225,7 +225,7 @@ def test_bandits_have_a_grid_of_their_own_and_others_none(name: str) -> None:
         assert variant == Variant(name)
         return
     assert 15 <= len(variant.grid) <= 25
-    assert len({one.settings_text for one in variant.grid}) == len(variant.grid)
+    assert len({tried.settings_text for tried in variant.grid}) == len(variant.grid)
     axes = make_strategy(name).tuning_grid()
     assert "reward_scale" in axes
     assert len(axes) == 2
@@ -306,20 +306,22 @@ def test_nothing_to_tune_is_told(data: Dataset) -> None:
 
 
 def draws(text: str, n: int, seed: int = 0) -> list[dict[str, object]]:
-    return [dict(one.settings) for one in drawn_variant(Variant.parse(text).tuned(), n, seed).grid]
+    return [
+        dict(tried.settings) for tried in drawn_variant(Variant.parse(text).tuned(), n, seed).grid
+    ]
 
 
 def test_numbers_are_drawn_from_the_range_and_others_from_the_values() -> None:
     text = "epsilon-greedy:epsilon=0.01|1:reward_scale=1|1000:arms=family|feature:n_features=2"
-    found = draws(text, 200)
-    epsilons = [float(str(one["epsilon"])) for one in found]
-    assert all(0.01 <= one <= 1 and float(f"{one:.3g}") == one for one in epsilons)
-    assert 0.4 < sum(one < 0.1 for one in epsilons) / 200 < 0.6  # half of a log-uniform range
+    samples = draws(text, 200)
+    epsilons = [float(str(sample["epsilon"])) for sample in samples]
+    assert all(0.01 <= drawn <= 1 and float(f"{drawn:.3g}") == drawn for drawn in epsilons)
+    assert 0.4 < sum(drawn < 0.1 for drawn in epsilons) / 200 < 0.6  # half of a log-uniform range
     assert len(set(epsilons)) > 100
-    scales = [one["reward_scale"] for one in found]
-    assert all(isinstance(one, int) and 1 <= one <= 1000 for one in scales)
-    assert {one["arms"] for one in found} == {"family", "feature"}
-    assert {one["n_features"] for one in found} == {2}
+    scales = [sample["reward_scale"] for sample in samples]
+    assert all(isinstance(scale, int) and 1 <= scale <= 1000 for scale in scales)
+    assert {sample["arms"] for sample in samples} == {"family", "feature"}
+    assert {sample["n_features"] for sample in samples} == {2}
 
 
 def test_draws_follow_from_the_seed_and_extend_each_other() -> None:

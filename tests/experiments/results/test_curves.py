@@ -21,48 +21,48 @@ from tests.experiments.fake_results import MARKS, curve, results, without_curves
 
 
 def made(*rows: list[dict[str, object]]) -> Curves:
-    (found,) = curves_of_results(results(rows))
-    return found
+    (measured,) = curves_of_results(results(rows))
+    return measured
 
 
 TWO = (curve("cheap", 0), curve("cheap", 1, shift=0.2), curve("dear", 0, cost=5000))
 
 
 def test_at_stumps_the_row_itself() -> None:
-    found = made(*TWO)
+    measured = made(*TWO)
     rows = {row["repetition"]: row for row in TWO[0] + TWO[1] if row["stumps"] == 30}
     for metric, measure in METRICS.items():
         if metric == "auc":
-            assert found.at("auc", "stumps", 10)["cheap"] == {0: 0.9, 1: 0.9 - 0.2 / 100}
+            assert measured.at("auc", "stumps", 10)["cheap"] == {0: 0.9, 1: 0.9 - 0.2 / 100}
             continue
         if metric == "smoothed-error":  # tested below
             continue
-        expected = {one: row[measure.column] for one, row in rows.items()}
-        assert found.at(metric, "stumps", 30)["cheap"] == expected
+        expected = {repetition: row[measure.column] for repetition, row in rows.items()}
+        assert measured.at(metric, "stumps", 30)["cheap"] == expected
 
 
 @pytest.mark.parametrize("looks", [1000, 1234, 9999.5, 30_000, 77_777, 100_000])
 def test_between_rows_it_is_monotone_on_a_log_axis(looks: float) -> None:
-    found = made(*TWO)
-    assert found.at("loss", "looks", looks)["cheap"] == pytest.approx(
+    measured = made(*TWO)
+    assert measured.at("loss", "looks", looks)["cheap"] == pytest.approx(
         {0: -math.log10(looks), 1: 0.2 - math.log10(looks)}
     )
     seconds = 0.002 * looks / 1000  # the axis of seconds is another, the runs are the same
-    assert found.at("loss", "seconds", seconds)["cheap"][0] == pytest.approx(-math.log10(looks))
+    assert measured.at("loss", "seconds", seconds)["cheap"][0] == pytest.approx(-math.log10(looks))
 
 
 def test_interpolation_stays_between_its_neighbours(rng: np.random.Generator) -> None:
     rows = curve("bumpy", 0, points=(1, 2, 4, 9, 11, 40, 100))
     for row, value in zip(rows, rng.normal(size=7), strict=True):
         row["log10_loss"] = value
-    found = made(rows)
+    measured = made(rows)
     for before, after in itertools.pairwise(rows):
         ends = sorted((before["log10_loss"], after["log10_loss"]))
         for looks in np.geomspace(before["looks"], after["looks"], 9):
-            value = found.at("loss", "looks", float(looks))["bumpy"][0]
+            value = measured.at("loss", "looks", float(looks))["bumpy"][0]
             assert ends[0] - 1e-12 <= value <= ends[1] + 1e-12
     for row in rows:
-        assert found.at("loss", "looks", row["looks"])["bumpy"][0] == row["log10_loss"]
+        assert measured.at("loss", "looks", row["looks"])["bumpy"][0] == row["log10_loss"]
 
 
 @pytest.mark.parametrize("looks", [999.9, 100_000.1, 1e9])
@@ -72,24 +72,26 @@ def test_nothing_is_extrapolated(looks: float) -> None:
 
 def test_a_run_that_ended_early() -> None:
     # Its rows behind the end repeat what it had spent: its value there is that of its last state.
-    found = made(curve("full", 0, ends=30), *TWO)
-    at_end = found.at("loss", "looks", 30_000)["full"][0]
+    measured = made(curve("full", 0, ends=30), *TWO)
+    at_end = measured.at("loss", "looks", 30_000)["full"][0]
     assert at_end == pytest.approx(-math.log10(30_000))
-    assert math.isnan(found.at("loss", "looks", 30_001)["full"][0])
-    assert found.at("loss", "stumps", 100)["full"][0] == pytest.approx(at_end)
-    assert found.levels("looks") == (10_000, 100_000)  # it has no say at 100 stumps
+    assert math.isnan(measured.at("loss", "looks", 30_001)["full"][0])
+    assert measured.at("loss", "stumps", 100)["full"][0] == pytest.approx(at_end)
+    assert measured.levels("looks") == (10_000, 100_000)  # it has no say at 100 stumps
 
 
 def test_charged_rows_before_the_first_stump_are_no_values() -> None:
     rows = curve("ucb*", 0)
     charged = curve("ucb* charged", 0, points=(10, 30, 100))
     charged[0] |= {"looks": 0, "seconds": 0.0, "log10_loss": math.nan}
-    found = made(rows, charged)
-    assert math.isnan(found.at("loss", "stumps", 10)["ucb* charged"][0])
-    assert math.isnan(found.at("loss", "looks", 10_000)["ucb* charged"][0])
-    assert found.at("loss", "looks", 50_000)["ucb* charged"][0] == pytest.approx(-math.log10(5e4))
-    assert math.isnan(found.at("loss", "stumps", 3)["ucb* charged"][0])  # others have this row
-    assert found.levels("looks") == (10_000, 100_000)
+    measured = made(rows, charged)
+    assert math.isnan(measured.at("loss", "stumps", 10)["ucb* charged"][0])
+    assert math.isnan(measured.at("loss", "looks", 10_000)["ucb* charged"][0])
+    assert measured.at("loss", "looks", 50_000)["ucb* charged"][0] == pytest.approx(
+        -math.log10(5e4)
+    )
+    assert math.isnan(measured.at("loss", "stumps", 3)["ucb* charged"][0])  # others have this row
+    assert measured.levels("looks") == (10_000, 100_000)
 
 
 def test_default_levels_are_what_every_run_had_spent() -> None:
@@ -99,10 +101,10 @@ def test_default_levels_are_what_every_run_had_spent() -> None:
     fast = curve("slow", 1)
     for row in fast:
         row["seconds"] *= 0.98765
-    found = made(curve("dear", 0, cost=5000), slow, fast)
-    assert found.levels("stumps") == MARKS
-    assert found.levels("looks") == (10_000, 100_000)
-    assert found.levels("seconds") == (0.0197, 0.197)  # 0.98765 of 20 ms, rounded down
+    measured = made(curve("dear", 0, cost=5000), slow, fast)
+    assert measured.levels("stumps") == MARKS
+    assert measured.levels("looks") == (10_000, 100_000)
+    assert measured.levels("seconds") == (0.0197, 0.197)  # 0.98765 of 20 ms, rounded down
 
 
 @pytest.mark.parametrize(
@@ -120,19 +122,19 @@ def test_what_cannot_be_had(metric: str, axis: str, level: float, message: str) 
 
 
 def test_folders_without_curves() -> None:
-    (found,) = curves_of_results(without_curves(results(TWO)))
-    assert found.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
+    (measured,) = curves_of_results(without_curves(results(TWO)))
+    assert measured.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
     for metric, axis in (("loss", "looks"), ("auc", "stumps"), ("features", "stumps")):
         with pytest.raises(DataError, match=f"without curves, which {metric}.* needs; run"):
-            found.at(metric, axis, 10)
+            measured.at(metric, axis, 10)
 
 
 def test_one_for_each_data_set() -> None:
-    found = curves_of_results(
+    measured = curves_of_results(
         results([curve("a", 0, data="y"), curve("a", 0), curve("b", 0, data="y")])
     )
-    assert [one.data for one in found] == ["y", "made"]
-    assert list(found[0].runs) == ["a", "b"]
+    assert [entry.data for entry in measured] == ["y", "made"]
+    assert list(measured[0].runs) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -217,15 +219,15 @@ def test_tables_at_equal_cost_interpolate_the_smoothed_curve(axis: str) -> None:
     folder = results([noisy(cost=1000), noisy("full", 1, cost=3000)])
     row = next(row for row in noisy() if row["stumps"] == 30 or row["stumps"] == 31)
     (table,) = result_table([folder], "smoothed-error", axis, levels=[row[axis]])
-    errors = {one["stumps"]: one["test_error"] for one in noisy()}
+    errors = {entry["stumps"]: entry["test_error"] for entry in noisy()}
     assert table.scores[0].mean == pytest.approx(by_loop(errors, row["stumps"]))
     (default,) = result_table([folder], "smoothed-error", axis)
-    assert not any(math.isnan(one.mean) for one in default.scores)
+    assert not any(math.isnan(entry.mean) for entry in default.scores)
 
 
 def test_it_does_not_depend_on_the_other_strategies_shown() -> None:
     """A run that ended early has errors where the others were scored."""
-    points = [one for one in POINTS if one < 20 or one in (20, 100)]
+    points = [n for n in POINTS if n < 20 or n in (20, 100)]
     early = curve("full", 0, points=points, ends=20)
     early = [{**row, "test_error": 5.0 - (row["stumps"] >= 20)} for row in early]
     folder = results([noisy(), early])
@@ -243,7 +245,7 @@ def test_pictures_draw_the_smoothed_curve(axis: str) -> None:
     figure = curves_figure([folder], axis, ("smoothed-error",))
     (axes,) = figure.axes
     assert axes.get_ylabel() == "smoothed test error in percent"
-    (line,) = [one for one in axes.lines if len(np.asarray(one.get_xdata())) > 2]
+    (line,) = [drawn for drawn in axes.lines if len(np.asarray(drawn.get_xdata())) > 2]
     drawn = np.asarray(line.get_ydata(), np.float64)
     assert np.isfinite(drawn).all()
     if axis == "stumps":

@@ -62,8 +62,8 @@ def test_the_corrected_variance_holds_the_level(
     common = math.sqrt(correlation) * rng.normal(size=(tries, 1))
     differences = common + math.sqrt(1 - correlation) * rng.normal(size=(tries, n))
     zero = np.zeros(n)
-    corrected = np.mean([paired_test(one, zero, overlap) <= 0.05 for one in differences])
-    plain = np.mean([paired_test(one, zero) <= 0.05 for one in differences])
+    corrected = np.mean([paired_test(sample, zero, overlap) <= 0.05 for sample in differences])
+    plain = np.mean([paired_test(sample, zero) <= 0.05 for sample in differences])
     assert corrected == pytest.approx(0.05, abs=0.012)  # 3.5 standard errors
     assert plain > plain_rejects
 
@@ -110,26 +110,28 @@ def test_the_best_and_those_not_told_from_it(rng: np.random.Generator) -> None:
         "once": {3: 100.0},
         "never": {},
     }
-    found = told_apart(values)
-    assert found.best == "best"
-    assert found.tied == {"near", "same"}
-    assert found.untested == {"once"}
-    raw = [paired_test(list(values[one].values()), base) for one in ("worse", "near", "same")]
-    assert list(found.p_values.items()) == list(
+    verdict = told_apart(values)
+    assert verdict.best == "best"
+    assert verdict.tied == {"near", "same"}
+    assert verdict.untested == {"once"}
+    raw = [paired_test(list(values[method].values()), base) for method in ("worse", "near", "same")]
+    assert list(verdict.p_values.items()) == list(
         zip(("worse", "near", "same"), holm(raw), strict=True)
     )
-    upside_down = {label: {r: -v for r, v in mine.items()} for label, mine in values.items()}
-    assert told_apart(upside_down, lower_is_better=False) == found
+    upside_down = {
+        label: {r: -v for r, v in by_repetition.items()} for label, by_repetition in values.items()
+    }
+    assert told_apart(upside_down, lower_is_better=False) == verdict
     assert told_apart(upside_down).best == "once"
 
 
 def test_holm_counts_and_pairs_are_by_repetition() -> None:
     a = {0: 1.0, 1: 2.0, 2: 4.0, 7: 0.0}
     b = {2: 4.6, 1: 2.5, 0: 1.4, 9: 50.0}
-    found = told_apart({"b": b, "a": a})
-    assert found.best == "a"
+    verdict = told_apart({"b": b, "a": a})
+    assert verdict.best == "a"
     expected = ttest_rel([1.0, 2.0, 4.0], [1.4, 2.5, 4.6]).pvalue
-    assert found.p_values["b"] == pytest.approx(expected)
+    assert verdict.p_values["b"] == pytest.approx(expected)
     three = told_apart({"b": b, "a": a, "c": b})
     assert three.p_values["c"] == pytest.approx(2 * expected)
 
@@ -173,8 +175,8 @@ def test_the_published_critical_values() -> None:
     for level, values in published.items():
         for n_methods, value in enumerate(values, start=2):
             unit = math.sqrt(n_methods * (n_methods + 1) / (6 * 20))
-            found = critical_difference(n_methods, 20, level) / unit
-            assert found == pytest.approx(value, abs=1.1e-3), (n_methods, level)
+            difference = critical_difference(n_methods, 20, level) / unit
+            assert difference == pytest.approx(value, abs=1.1e-3), (n_methods, level)
     assert round(critical_difference(4, 14), 2) == 1.25
     assert round(critical_difference(4, 14, 0.10), 2) == 1.12
 

@@ -93,8 +93,8 @@ def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[s
             rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
         )
         rounds = [booster.next_round() for _ in range(12)]
-        model = Model(families, [term for one in rounds for term in one.terms], 3)
-        runs.append(([one.rows[0] for one in rounds], model))
+        model = Model(families, [term for boosted in rounds for term in boosted.terms], 3)
+        runs.append(([boosted.rows[0] for boosted in rounds], model))
     return runs
 
 
@@ -113,7 +113,9 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Re
                 paid = [history] if share == 1 else [rows for rows, _ in runs]
                 scores = model.decision_function(data.X[test], n)
                 wrong = error_percent(scores, data.y[test])
-                others = {name: one(scores, data.y[test]) for name, one in CLASS_METRICS.items()}
+                others = {
+                    name: metric(scores, data.y[test]) for name, metric in CLASS_METRICS.items()
+                }
                 wanted.append(
                     {
                         "data": "thirds",
@@ -128,21 +130,21 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Re
                         **(others if n else dict.fromkeys(CLASS_METRICS, math.nan)),
                     }
                 )
-        mine = [
+        ours = [
             row
             for row in comparison.rows
             if "*" in row["strategy"] and row["repetition"] == repetition
         ]
-        assert [tuple(row) for row in mine] == [RESULT_COLUMNS] * 6
+        assert [tuple(row) for row in ours] == [RESULT_COLUMNS] * 6
         # The coefficients of a model are alpha to about 16 digits.
-        losses = [[row["log_loss"] for row in rows] for rows in (mine, wanted)]
+        losses = [[row["log_loss"] for row in rows] for rows in (ours, wanted)]
         np.testing.assert_allclose(losses[0], losses[1], rtol=1e-14)
         same = [
             [{name: row[name] for name in row if name != "log_loss"} for row in rows]
-            for rows in (mine, wanted)
+            for rows in (ours, wanted)
         ]
         assert timeless(same[0]) == timeless(same[1])
-        assert [math.isnan(row["log10_loss"]) for row in mine] == [False] * 3 + [True, False, False]
+        assert [math.isnan(row["log10_loss"]) for row in ours] == [False] * 3 + [True, False, False]
 
 
 def loss_of(run: Run) -> list[float]:
@@ -153,16 +155,16 @@ def loss_of(run: Run) -> list[float]:
 def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results) -> None:
     threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=5))
     assert timeless(threaded.rows) == timeless(comparison.rows)
-    for one, other in zip(threaded.runs, comparison.runs, strict=True):
-        assert getattr(one.tuning, "losses", None) == getattr(other.tuning, "losses", None)
+    for tuned_run, other in zip(threaded.runs, comparison.runs, strict=True):
+        assert getattr(tuned_run.tuning, "losses", None) == getattr(other.tuning, "losses", None)
 
 
 def test_test_data_choose_nothing(data: Dataset, comparison: Results) -> None:
     y = data.y.copy()
     y[100:] = y[100:][::-1]
     other = compare(Dataset(data.name, data.X, y, data.classes, n_train=100), plan_of(GRID))
-    for one, before in zip(other.runs, comparison.runs[2:], strict=True):
-        assert (loss_of(one), one.trained) == (loss_of(before), before.trained)
+    for tuned_run, before in zip(other.runs, comparison.runs[2:], strict=True):
+        assert (loss_of(tuned_run), tuned_run.trained) == (loss_of(before), before.trained)
     assert [r["test_error"] for r in other.rows] != [r["test_error"] for r in comparison.rows[6:]]
 
 
@@ -190,10 +192,10 @@ def test_the_first_setting_wins_a_tie(
     data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, kept: str, n_jobs: int
 ) -> None:
     with_strategy(monkeypatch, "same", Same)
-    (one,) = compare(data, plan_of(text, repeats=1, n_jobs=n_jobs)).runs
-    assert one.tuning is not None
-    assert len(set(one.tuning.losses)) == 1
-    assert one.trained.settings_text == kept
+    (tuned_run,) = compare(data, plan_of(text, repeats=1, n_jobs=n_jobs)).runs
+    assert tuned_run.tuning is not None
+    assert len(set(tuned_run.tuning.losses)) == 1
+    assert tuned_run.trained.settings_text == kept
 
 
 def test_training_that_ends_early_charges_what_it_took() -> None:
@@ -217,7 +219,7 @@ def test_tables_have_both_columns_and_the_choice(comparison: Results) -> None:
     assert looks[f"{LABEL} charged"] == ("3,000", "600", "0", "300")
     table = tuning_table(comparison)
     assert table is not None
-    kept = [one.trained.settings_text for one in comparison.runs[2:]]
+    kept = [tuned_run.trained.settings_text for tuned_run in comparison.runs[2:]]
     assert {row[2]: row[3] for row in table.rows} == {s: str(kept.count(s)) for s in kept}
     assert {row[:2] for row in table.rows} == {(LABEL, "3")}
     assert "after 12 stumps, in 2 repetitions" in to_text(table)
@@ -231,13 +233,15 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
 ) -> None:
     with ResultsFolder(tmp_path / "new") as folder:
         folder.write(comparison)
-    found = read_results(tmp_path / "new")
-    assert timeless(found.rows) == timeless(comparison.rows)
-    _, tuned = found.settings["data_sets"][0]["strategies"]
+    saved = read_results(tmp_path / "new")
+    assert timeless(saved.rows) == timeless(comparison.rows)
+    _, tuned = saved.settings["data_sets"][0]["strategies"]
     assert (tuned["strategy"], tuned["grid"]) == (LABEL, SETTINGS)
-    for search, one in zip(tuned["tuning"], comparison.runs[2:], strict=True):
+    for search, tuned_run in zip(tuned["tuning"], comparison.runs[2:], strict=True):
         best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
-        assert search["kept"] == SETTINGS[best] == one.trained.settings_text
-        assert search["final_log10_loss"][best] == one.final_loss
-        assert search["looks"] == 3 * sum(one.looks[purpose] for purpose in ("search", "modelling"))
-    assert found.settings["data_sets"][0]["notes"] == notes_of(comparison)
+        assert search["kept"] == SETTINGS[best] == tuned_run.trained.settings_text
+        assert search["final_log10_loss"][best] == tuned_run.final_loss
+        assert search["looks"] == 3 * sum(
+            tuned_run.looks[purpose] for purpose in ("search", "modelling")
+        )
+    assert saved.settings["data_sets"][0]["notes"] == notes_of(comparison)

@@ -38,8 +38,8 @@ def noisy(**settings: Any) -> Results:
     )
 
 
-def only(found: Results, metric: str = "loss", axis: str = "stumps", **kinds: Any) -> ScoreTable:
-    (table,) = result_table([found], metric, axis, **kinds)
+def only(folder: Results, metric: str = "loss", axis: str = "stumps", **kinds: Any) -> ScoreTable:
+    (table,) = result_table([folder], metric, axis, **kinds)
     return table
 
 
@@ -57,13 +57,13 @@ def test_cells_marks_and_title() -> None:
 
 def test_scores_are_the_cells_as_numbers() -> None:
     scores = only(noisy()).scores
-    assert [(one.level, one.strategy, one.flag) for one in scores[:3]] == [
+    assert [(score.level, score.strategy, score.flag) for score in scores[:3]] == [
         (10, "good", "best"),
         (10, "near", "tied"),
         (10, "poor", ""),
     ]
     tests = [paired_test(NOISE[name], NOISE["good"]) for name in ("near", "poor")]
-    assert [one.p_value for one in scores[1:3]] == pytest.approx(holm(tests))
+    assert [score.p_value for score in scores[1:3]] == pytest.approx(holm(tests))
     assert math.isnan(scores[0].p_value)
     assert scores[0].mean == pytest.approx(-4)
     assert scores[0].std == pytest.approx(math.sqrt(0.0006 / 4))
@@ -90,28 +90,28 @@ def test_higher_is_better_for_areas_and_nothing_for_numbers_of_features() -> Non
 
 
 def test_looks_and_seconds_that_were_spent() -> None:
-    found = results([curve("a", r, cost=c) for r, c in enumerate((59_000, 61_000))])
-    assert [row[1] for row in only(found, "looks").rows] == [
+    folder = results([curve("a", r, cost=c) for r, c in enumerate((59_000, 61_000))])
+    assert [row[1] for row in only(folder, "looks").rows] == [
         "600,000 (14,142)",
         "6.00e+06 (141,421)",
     ]
-    assert [row[1] for row in only(found, "seconds").rows] == ["0.0200 (0.00)", "0.200 (0.00)"]
-    assert [row[1] for row in only(found, "looks", "seconds", levels=[0.02]).rows] == [
+    assert [row[1] for row in only(folder, "seconds").rows] == ["0.0200 (0.00)", "0.200 (0.00)"]
+    assert [row[1] for row in only(folder, "looks", "seconds", levels=[0.02]).rows] == [
         "600,000 (14,142)"
     ]
 
 
 def test_at_equal_looks() -> None:
-    found = results(
+    folder = results(
         [curve("a", 0), curve("a", 1), curve("b", 0, cost=5000), curve("b", 1, cost=5000, ends=30)]
     )
-    table = only(found, axis="looks")
+    table = only(folder, axis="looks")
     assert table.rows == (
         ("10,000", "-4.00 (0.00)", "-4.00 (0.00)"),
         ("100,000", "-5.00 (0.00)", "-5.00 (0.00)"),
     )
     assert "the looks are the fewest that any run had spent at each mark" in table.notes[1]
-    table = only(found, axis="looks", levels=[3e3, 4e5])
+    table = only(folder, axis="looks", levels=[3e3, 4e5])
     # One of the two runs of b reaches 400,000: a mean of those that do would be a choice of runs.
     assert table.rows == (("3,000", "-3.48 (0.00)", "-"), ("400,000", "-", "-"))
     assert not table.marked
@@ -127,13 +127,13 @@ def test_one_repetition_is_not_tested() -> None:
 
 def test_incomplete_folders_say_so() -> None:
     strategies = [{"strategy": name, "settings": ""} for name in ("mas-naive", "ucb*")]
-    found = results(
+    folder = results(
         [curve("a", 0), curve("a", 1), curve("ucb*", 1), curve("ucb* charged", 1)],
         facts={"strategies": strategies},
         repeats=3,
         missing=7,
     )
-    table = only(found)
+    table = only(folder)
     assert table.header == ("stumps", "a", "ucb*")
     notes = "\n".join(table.notes)
     assert "strategies with a * were tuned" in notes
@@ -150,9 +150,9 @@ def test_charged_columns_take_no_part() -> None:
     table = only(results(runs + charged), charged=True)
     assert table.flags == tuple((*row, "") for row in without.flags)
     assert table.flags[0] == ("", "best", "", "")
-    assert [one.p_value for one in table.scores if "charged" not in one.strategy] == pytest.approx(
-        [one.p_value for one in without.scores], nan_ok=True
-    )
+    assert [
+        score.p_value for score in table.scores if "charged" not in score.strategy
+    ] == pytest.approx([score.p_value for score in without.scores], nan_ok=True)
     assert only(results(runs + charged)).rows == without.rows
 
 
@@ -221,8 +221,11 @@ def test_a_name_means_all_its_variants_unless_it_is_a_label() -> None:
 
 
 def test_tables_follow_the_choice_of_data() -> None:
-    assert [one.data for one in result_table(MADE, "loss", data=["two", "one"])] == ["two", "one"]
-    assert [one.data for one in result_table(MADE, "loss", data=["two"])] == ["two"]
+    assert [shown.data for shown in result_table(MADE, "loss", data=["two", "one"])] == [
+        "two",
+        "one",
+    ]
+    assert [shown.data for shown in result_table(MADE, "loss", data=["two"])] == ["two"]
     with pytest.raises(SettingError, match="unknown data set of these results 'tow'"):
         result_table(MADE, "loss", data=["tow"])
 
