@@ -141,7 +141,7 @@ def result_table(
     ...     for name, loss in (("full", -0.5), ("laminating", -0.3)) for r in (0, 1)
     ... ]  # fmt: skip
     >>> settings = {"rounds": [10], "data_sets": [{"name": "made", "split": "fixed"}]}
-    >>> (table,) = result_table([Results(rows, settings, None)], "loss")
+    >>> (table,) = result_table([Results(settings, rows)], "loss")
     >>> table.title, table.rows, table.flags
     ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
      (('', 'best', ''),))
