@@ -140,8 +140,12 @@ class Checkpoint:
             )
         try:
             saved.continue_in(self._booster)
-        except DataError as error:
-            raise DataError(f"the checkpoint '{self.path}' cannot be continued: {error}") from error
+        except MemoryError:
+            raise
+        except Exception as error:  # of any type if the file was changed on purpose
+            raise DataError(
+                f"the checkpoint '{self.path}' cannot be continued: {one_line(error)}"
+            ) from error
         self.rounds = list(saved.rounds)
         self._plans_rounds = saved.plans_rounds
 

@@ -5,6 +5,7 @@ The weights are one float32 matrix in the layout of `kernels.array_layout`.
 
 from __future__ import annotations
 
+import abc
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,7 +25,7 @@ from boostsample.threads.threads import Threads
 PART = 4096
 
 
-class WeightedRows:
+class WeightedRows(abc.ABC):
     """The rows that a search reads: of all examples of a run, or of some of them.
 
     Attributes
@@ -178,9 +179,9 @@ class WeightedRows:
             return self.columns[examples]
         return examples + np.int32(self.start) if self.start else examples
 
+    @abc.abstractmethod
     def odds_factors(self) -> tuple[Floats, float]:
         """r, float32 (n * P,), and c such that exp(-y_il f_l) = c r_il abs(w_il)."""
-        raise NotImplementedError  # these rows alone do not know the initial weights
 
     def _logistic(self) -> Floats:
         """Signed weights in proportion to u_il / (1 + exp(y_il f_l)), until `release`.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.errors import BoostSampleError, DataError, StrategyError, one_line
+from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.evaluation import evaluate_cell
 from boostsample.experiments.cells.tasks import CellTask
@@ -228,7 +228,7 @@ def _continued(
         return [], PLANS_ROUNDS
     try:
         run.continue_in(booster)
-    except DataError as error:
+    except BoostSampleError as error:
         return [], str(error)
     return run.rounds, ""
 

@@ -13,7 +13,6 @@ cells. A folder without cells is small, and still has its tables.
 from __future__ import annotations
 
 import csv
-import importlib.util
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import DataError, SettingError, one_line, os_fault, unknown
+from boostsample.errors import DataError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
 from boostsample.experiments.results.plan_file import plan_of_bytes, variant_of
@@ -83,8 +82,8 @@ class Results:
     def to_frame(self, what: str = "rows") -> pd.DataFrame:
         """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.
 
-        Text that holds numbers becomes numbers. SettingError for another name or without pandas,
-        DataError if there are no such rows.
+        Text that holds numbers becomes numbers. SettingError for another name, DataError if there
+        are no such rows.
         """
         tables = {"rows": self.rows, "curves": self.curves, "history": self.history}
         if what not in tables:
@@ -92,11 +91,6 @@ class Results:
         if not tables[what]:
             hint = "; run the comparison with --history" if what == "history" else ""
             raise DataError(f"the results must hold {what} for a data frame, got none{hint}")
-        if importlib.util.find_spec("pandas") is None:
-            raise SettingError(
-                "to_frame needs the package pandas, which is not installed; run "
-                "pip install 'boostsample[report]', or use the lists rows, curves and history"
-            )
         import pandas as pd
 
         frame = pd.DataFrame.from_records(tables[what])

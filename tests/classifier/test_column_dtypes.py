@@ -7,15 +7,15 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas
+import pyarrow as pa
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError
 
-pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
-pa: Any = pytest.importorskip("pyarrow", reason="pyarrow is in the extra 'report'")
 
 MODEL = BoostSampleClassifier("full", "stump", n_rounds=2, random_state=0)
 Y = [0, 1, 1, 0, 1, 0]

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
+import pyarrow
 import pytest
 from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError
 from boostsample.families import Columns
 
-pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
-pyarrow: Any = pytest.importorskip("pyarrow", reason="pyarrow is in the extra 'report'")
 
 MODEL = BoostSampleClassifier("full", "stump", n_rounds=3, random_state=0)
 VALIDATED = clone(MODEL).set_params(early_stopping=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -18,7 +19,6 @@ from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier.inputs.frames import MAX_INDICATORS, TableColumns
 from boostsample.families import Columns
 
-pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
 MODEL = BoostSampleClassifier("uniform-q1", "stump", n_rounds=10, random_state=0)

@@ -109,7 +109,8 @@ def test_scores_of_any_size(size: float) -> None:
 
 
 def test_categories_are_those_of_the_model() -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    import pandas
+
     y = np.random.default_rng(0).integers(0, 2, 60)
     colours = np.array(["red", "blue", "green"])
     frame = pandas.DataFrame({"size": table(60, 1)[:, 0], "colour": colours[np.arange(60) % 3]})

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -13,7 +14,6 @@ from sklearn.base import clone
 from boostsample import BoostSampleClassifier
 from boostsample.checks import columns_merged_by_float32
 
-pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
 MODEL = BoostSampleClassifier("full", "stump", n_rounds=1, random_state=0)

@@ -28,7 +28,8 @@ def iris() -> tuple[NDArray[Any], NDArray[Any]]:
 
 @pytest.fixture(scope="module")
 def frame(iris: tuple[NDArray[Any], NDArray[Any]]) -> Any:
-    pandas = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+    import pandas
+
     names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
     return pandas.DataFrame(iris[0], columns=names)
 

@@ -18,7 +18,6 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 
-pandas: Any = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
 MODEL = BoostSampleClassifier("uniform-q1", "stump", n_rounds=10, random_state=0)

@@ -130,7 +130,8 @@ def test_groups_of_columns_and_sparse_tables() -> None:
 
 
 def test_features_that_onnx_does_not_compute() -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    import pandas
+
     images, y = table(60, 64).reshape(-1, 8, 8), np.arange(60) % 3
     model = BoostSampleClassifier(n_rounds=10, families=[Haar((8, 8))], random_state=0)
     model.fit(images, y)

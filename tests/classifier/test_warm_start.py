@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample import Booster, BoostSampleClassifier, DataError, SettingError
 from tests.classifier.stump_fits import classifier
 
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -162,3 +162,16 @@ def test_a_loaded_model_has_no_run_to_continue(digits: Data) -> None:
     del model._run
     with pytest.raises(SettingError, match=r"holds the model only, or .*; set warm_start=False"):
         model.fit(X, y)
+
+
+def test_only_other_weights_are_taken_for_another_x(
+    digits: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = classifier(n_rounds=2, warm_start=True, random_state=0).fit(*digits)
+
+    def replay(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Booster, "replay", replay)
+    with pytest.raises(ZeroDivisionError):
+        model.set_params(n_rounds=3).fit(*digits)

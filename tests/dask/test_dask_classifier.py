@@ -100,7 +100,8 @@ def rule_of(model: Any) -> float:
 
 
 def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Path) -> None:
-    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    import pandas as pd
+
     dd: Any = pytest.importorskip("dask.dataframe")
     X = np.random.default_rng(0).normal(size=(80, 3))
     frame = pd.DataFrame(np.column_stack([X[:, :2], X[:, 2] + 1e9]))

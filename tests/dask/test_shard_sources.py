@@ -114,7 +114,8 @@ def in_npy(folder: Path, made: Any) -> tuple[Any, Any, Any]:
 
 
 def in_parquet(folder: Path, made: Any) -> tuple[Any, Any, Any]:
-    pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
+    import pandas as pd
+
     X, y, weight = made
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, w=weight)
     for number in range(4):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
@@ -18,7 +19,6 @@ from tests.dask.in_process import loaded_by_workers
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
-pd: Any = pytest.importorskip("pandas", reason="the extra 'report' is not installed")
 
 Made = tuple[NDArray[np.float64], NDArray[Any], NDArray[np.float64]]
 Given = tuple[Any, Any, Any]
@@ -97,7 +97,6 @@ def as_arrays_in_files(made: Made, client: Any, folder: Path) -> Given:
 
 
 def as_parquet(made: Made, client: Any, folder: Path) -> Given:
-    pytest.importorskip("pyarrow", reason="the extra 'report' is not installed")
     frame = frame_of(made)
     frame[:50].to_parquet(folder / "a.parquet", row_group_size=20)
     frame[50:].to_parquet(folder / "b.parquet")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pyarrow import csv, parquet
 
 from boostsample import Booster, FeatureBank
 from boostsample.families import Columns
@@ -76,7 +77,6 @@ def test_few_blocks_are_not_run() -> None:
 
 def _results(*folders: str) -> Callable[[], None]:
     def write() -> None:
-        pytest.importorskip("pandas", reason="data frames need the extra 'report'")
         pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
         if not RESULTS.is_dir():
             pytest.skip("docs/results is in the repository, but not in the sdist")
@@ -87,15 +87,9 @@ def _results(*folders: str) -> Callable[[], None]:
 
 
 def _table_in_two_formats() -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs the extra 'report'")
-    csv = pytest.importorskip("pyarrow.csv")
     (text,) = re.findall(r"```text\n(.*?)```", read(DOCS / "data.md"), flags=re.DOTALL)
     Path("x.csv").write_text(text, "utf-8")
     parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
-
-
-def _frames_are_there() -> None:
-    pytest.importorskip("pandas", reason="data frames need the extra 'report'")
 
 
 def _onnx_is_there() -> None:
@@ -105,7 +99,6 @@ def _onnx_is_there() -> None:
 
 BEFORE: dict[str, Callable[[], None]] = {
     "tutorial_classifier.md": _onnx_is_there,
-    "frames.md": _frames_are_there,
     "data.md": _table_in_two_formats,
     "pictures.md": _results("RESULTS"),
     "tables.md": _results("folder"),

@@ -17,7 +17,8 @@ def columns_of(families: list[Columns]) -> dict[str, tuple[int, ...]]:
 
 
 def frame() -> Any:
-    pandas = pytest.importorskip("pandas", reason="data frames need the extra 'report'")
+    import pandas
+
     return pandas.DataFrame(
         {
             "pen_x": [0.5, 1.5],

@@ -148,7 +148,8 @@ def test_trees_have_the_values_of_shap(with_background: bool) -> None:
 
 
 def test_indicators_add_up_to_their_column() -> None:
-    pandas = pytest.importorskip("pandas", reason="data frames need pandas")
+    import pandas
+
     r = np.random.default_rng(0)
     colour = r.choice(["red", "green", "blue"], size=120)
     frame = pandas.DataFrame({"noise": r.normal(size=120), "colour": colour, "size": r.random(120)})

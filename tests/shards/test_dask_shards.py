@@ -189,7 +189,6 @@ def test_a_worker_of_other_versions_does_not_replace_a_lost_one(
 
 def test_fits_with_kills_end_well_and_others_are_found(cluster: Cluster, tmp_path: Path) -> None:
     """The shortest version of kills.py."""
-    pytest.importorskip("pandas", reason="the extra 'report' is not installed")
     cluster.complete()
     fits = Fits(tmp_path, cluster, n=100, n_rounds=20)
     assert [fits.run(), fits.run("a value")] == ["", ""]

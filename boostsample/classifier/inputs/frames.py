@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import columns_merged_by_float32
-from boostsample.errors import BoostSampleError, DataError, SettingError, one_line
+from boostsample.errors import BoostSampleError, DataError, one_line
 
 Category: TypeAlias = str | bool | int | float
 
@@ -219,13 +219,8 @@ def frame_of(X: Any) -> Any:
     kind = type(X)
     if kind.__module__ != "pyarrow.lib" or kind.__name__ not in ("Table", "RecordBatch"):
         return X
-    try:
-        import pandas
-    except ImportError:
-        raise SettingError(
-            f"a {kind.__name__} of Arrow needs pandas, which is not installed; install it with "
-            "pip install 'boostsample[report]'"
-        ) from None
+    import pandas
+
     return X.to_pandas(types_mapper=pandas.ArrowDtype)
 
 

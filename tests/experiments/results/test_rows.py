@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from typing import Any
 
@@ -143,12 +142,6 @@ def test_tables_that_are_not_there_are_refused() -> None:
         results().to_frame("history")
     with pytest.raises(SettingError, match="unknown table 'row'"):
         results().to_frame("row")
-
-
-def test_without_pandas_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(SettingError, match=r"to_frame needs the package pandas.*pip install"):
-        results().to_frame()
 
 
 def test_tables_are_shown_in_notebooks() -> None:
