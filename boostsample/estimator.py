@@ -34,6 +34,18 @@ from boostsample.classifier.early_stopping import (
     check_eval_metric,
 )
 from boostsample.classifier.file import ModelFiles
+from boostsample.classifier.fit_run import (
+    FitRun,
+    Follower,
+    fit_checkpoint,
+    fit_seed,
+    resume,
+    run_facts,
+    run_to_continue,
+    run_to_keep,
+    split_stream,
+    train,
+)
 from boostsample.classifier.init_model import InitModel, init_model_of
 from boostsample.classifier.inputs.fit_inputs import (
     FitInputs,
@@ -57,18 +69,6 @@ from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import best_temperature, largest_score
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import label_offsets
-from boostsample.classifier.training import (
-    FitRun,
-    Follower,
-    fit_checkpoint,
-    fit_seed,
-    resume,
-    run_facts,
-    run_to_continue,
-    run_to_keep,
-    split_stream,
-    train,
-)
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.labels import classes_and_labels

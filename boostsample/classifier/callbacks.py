@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 from boostsample.classifier.early_stopping import RoundScores
+from boostsample.classifier.fit_run import FitRun
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
-from boostsample.classifier.training import FitRun
 from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
 from boostsample.records.outcome import Round

@@ -20,7 +20,7 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
-from boostsample.experiments.cells.evaluation import evaluate_cell
+from boostsample.experiments.cells.cell_scores import evaluate_cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.prepared import Prepared

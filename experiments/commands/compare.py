@@ -143,7 +143,7 @@ def compare(
         from boostsample.experiments import plots
         from boostsample.experiments.plan.grid import grid_entries
         from boostsample.experiments.run.backends import check_backend, open_backend
-        from boostsample.experiments.run.compare import JobShare
+        from boostsample.experiments.run.comparison import JobShare
 
         grid = _grid(context, jobs)
         share = None if shard is None else JobShare.parse(shard)
@@ -177,7 +177,7 @@ def compare(
             display.say(f"tuning: {n_runs:,} runs of {grid.plan.n_rounds:,} rounds")
         try:
             workers = stack.enter_context(open_backend(backend, jobs))
-            from boostsample.experiments.run import compare as job
+            from boostsample.experiments.run import comparison as job
 
             comparison = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
@@ -259,7 +259,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
 
 
 def _print_comparison(comparison: Results, prepared: Prepared) -> None:
-    from boostsample.experiments.results.labels import STUMP, learner_label
+    from boostsample.experiments.results.titles import STUMP, learner_label
     from boostsample.experiments.tables.comparison_tables import (
         looks_table,
         settings_in_use_text,

@@ -164,7 +164,7 @@ def _of_runs(
 ) -> Figure:
     """A picture of all runs on one data set."""
     from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
-    from boostsample.experiments.results.curves import curves_of_data
+    from boostsample.experiments.results.run_curves import curves_of_data
 
     try:
         runs = _runs(folders, names)

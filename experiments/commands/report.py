@@ -24,7 +24,7 @@ def report(
     Several folders with different data sets make one report. Folders may be incomplete.
     """
     from boostsample.experiments.common.progress import ProgressDisplay
-    from boostsample.experiments.report.report import check_report, make_report, write_report
+    from boostsample.experiments.report.html_report import check_report, make_report, write_report
 
     path = check_report(output, overwrite=overwrite)
     with ProgressDisplay(quiet) as display:

@@ -89,9 +89,9 @@ def table(
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.metrics import METRICS
-    from boostsample.experiments.results.curves import parse_levels
     from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
+    from boostsample.experiments.results.run_curves import parse_levels
     from boostsample.experiments.tables.formats import FORMATS, one_by_one
     from boostsample.experiments.tables.latex import parse_width, to_latex
     from boostsample.experiments.tables.renamed import parse_new_names, renamed_tables

@@ -19,7 +19,7 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.file_options import check_file_option
-from boostsample.experiments.data.tables import (
+from boostsample.experiments.data.table_reader import (
     TABLE_OPTIONS,
     TABLE_SUFFIXES,
     LabelledTable,

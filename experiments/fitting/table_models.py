@@ -20,13 +20,13 @@ from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.experiments.data.file_options import split_data_text
-from boostsample.experiments.data.tables import (
+from boostsample.experiments.data.table_reader import (
     check_columns,
     check_row_numbers,
     read_table,
     split_label,
 )
-from boostsample.experiments.fitting.evaluation import Evaluation
+from boostsample.experiments.fitting.held_out_report import Evaluation
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels

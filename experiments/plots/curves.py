@@ -14,18 +14,18 @@ from boostsample.experiments.metrics import DRAWN_METRICS, MAIN_METRICS, METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.plots.drawing.layout import current_layout
-from boostsample.experiments.results.curves import (
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import (
     AXES,
     Curves,
     curves_of_data,
     shared_curve,
 )
-from boostsample.experiments.results.labels import (
+from boostsample.experiments.results.titles import (
     counted,
     is_charged,
     with_learner,
 )
-from boostsample.experiments.results.read_folder import Results
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,8 +22,10 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import PREDICTED, Cell
 from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.plots.drawing.layout import current_layout
-from boostsample.experiments.results.curves import curves_of_results, shared_curve
-from boostsample.experiments.results.labels import (
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import curves_of_results, shared_curve
+from boostsample.experiments.results.runs import Run, runs_by_strategy
+from boostsample.experiments.results.titles import (
     chosen_by_searches,
     counted,
     is_charged,
@@ -31,8 +33,6 @@ from boostsample.experiments.results.labels import (
     repetitions,
     with_learner,
 )
-from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.runs import Run, runs_by_strategy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

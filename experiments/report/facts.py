@@ -22,12 +22,6 @@ from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
-from boostsample.experiments.results.labels import (
-    counted,
-    label_of,
-    learner_label,
-    learners_of,
-)
 from boostsample.experiments.results.read_folder import (
     Results,
     lost_runs,
@@ -35,6 +29,12 @@ from boostsample.experiments.results.read_folder import (
     read_runs,
 )
 from boostsample.experiments.results.runs import Run, runs_by_strategy
+from boostsample.experiments.results.titles import (
+    counted,
+    label_of,
+    learner_label,
+    learners_of,
+)
 from boostsample.experiments.tables.comparison_tables import searches_and_terms
 from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug

@@ -8,10 +8,10 @@ from typing import Any
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.curves import check_disjoint_curves, curves_of_results
-from boostsample.experiments.results.labels import is_charged, label_of, learners_of
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import check_disjoint_curves, curves_of_results
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.titles import is_charged, label_of, learners_of
 
 _SAME = {
     "sha256": "examples (sha256)",

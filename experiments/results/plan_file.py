@@ -28,8 +28,8 @@ from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
-from boostsample.experiments.results.labels import counted
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.titles import counted
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 from boostsample.loop.numerics import NUMERICS

@@ -28,9 +28,9 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import METRICS, RANKED_METRICS
-from boostsample.experiments.results.curves import curves_of_data
-from boostsample.experiments.results.labels import counted, is_charged
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import curves_of_data
+from boostsample.experiments.results.titles import counted, is_charged
 
 LEVEL = 0.05
 """Level of all tests."""

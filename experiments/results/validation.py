@@ -18,9 +18,9 @@ import numpy as np
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
 from boostsample.experiments.plan.variants import TUNED_VARIANT
-from boostsample.experiments.results.curves import error_curve, scored_points
-from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import error_curve, scored_points
+from boostsample.experiments.results.titles import is_charged, label_of
 from boostsample.loop.smoothed import smoothed_error, window
 
 _NEAR_END = 0.95

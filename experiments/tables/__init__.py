@@ -1,7 +1,7 @@
 """Tables of results as text, Markdown, LaTeX, CSV and HTML."""
 
 from boostsample.experiments.metrics import METRICS
-from boostsample.experiments.results.labels import is_charged, label_of, repetitions
+from boostsample.experiments.results.titles import is_charged, label_of, repetitions
 from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table

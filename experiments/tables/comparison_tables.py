@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.labels import STUMP, counted
 from boostsample.experiments.results.runs import Run, TuningRuns
+from boostsample.experiments.results.titles import STUMP, counted
 from boostsample.experiments.tables.tables import Table, mean_std
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.titles import is_charged, label_of
 from boostsample.experiments.tables.tables import ScoreTable
 
 

@@ -1,8 +1,8 @@
 """Tables of results: mean (std) of each strategy at each level, with the best ones marked.
 
 As [DF11] Tables 2 and 3. Rows are numbers of stumps, looks or seconds
-(`boostsample.experiments.results.curves`). Each row marks the best mean, and the strategies that a
-test cannot tell from it (`boostsample.experiments.results.significance`). Charged strategies are
+(`boostsample.experiments.results.run_curves`). Each row marks the best mean, and the strategies
+that a test cannot tell from it (`boostsample.experiments.results.significance`). Charged ones are
 not compared: they repeat the values of other strategies at a higher cost. Notes below a table say
 how it was tested and tuned, and what is missing.
 """
@@ -22,12 +22,14 @@ from boostsample.experiments.plan.variants import (
     TUNED_VARIANT,
     is_tuned_variant,
 )
-from boostsample.experiments.results.curves import (
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import (
     Curves,
     check_disjoint_curves,
     curves_of_results,
 )
-from boostsample.experiments.results.labels import (
+from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
+from boostsample.experiments.results.titles import (
     counted,
     is_charged,
     label_of,
@@ -35,8 +37,6 @@ from boostsample.experiments.results.labels import (
     repetitions,
     with_learner,
 )
-from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
 from boostsample.experiments.tables.tables import (
     BEST,
     TIED,
@@ -114,7 +114,7 @@ def result_table(
     metric : str
         One of `boostsample.experiments.metrics.METRICS`.
     axis : str
-        One of `boostsample.experiments.results.curves.AXES`.
+        One of `boostsample.experiments.results.run_curves.AXES`.
     levels : sequence of float, optional
         Levels on the axis; default: `Curves.levels` of each data set.
     charged : bool

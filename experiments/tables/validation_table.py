@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from boostsample.experiments.metrics import SMOOTHED
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.results.titles import repetitions
 from boostsample.experiments.results.validation import Choice, ChoiceScore
 from boostsample.experiments.tables.formats import csv_text
 from boostsample.experiments.tables.tables import (

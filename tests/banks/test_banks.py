@@ -26,7 +26,7 @@ from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.results.write_folder import ResultsFolder
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.families import Columns
 from boostsample.family import Family
 from boostsample.kernels.searches.search_room import SEARCH_GROUP

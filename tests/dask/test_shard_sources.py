@@ -13,9 +13,9 @@ import pytest
 
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.fit_inputs import with_class_weight
+from boostsample.dask.inputs.cluster_table import ClusterTable, TableSettings, read_table
 from boostsample.dask.inputs.part_rows import PartRows, checksum
 from boostsample.dask.inputs.shards_of_parts import cut_shards
-from boostsample.dask.inputs.table import ClusterTable, TableSettings, read_table
 from boostsample.errors import DataError
 from boostsample.labels import encode
 from tests.dask.in_process import loaded_by_workers

@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from boostsample.experiments.results.curves import curves_of_results
-from boostsample.experiments.results.labels import is_charged, label_of
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.results.significance import critical_difference, friedman, ranks
+from boostsample.experiments.results.titles import is_charged, label_of
 from tests.experiments import regret
 from tests.paths import ROOT
 

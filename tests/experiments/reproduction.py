@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from boostsample.experiments.results.labels import label_of
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.results.titles import label_of
 from boostsample.experiments.tables.formats import to_markdown, to_text
 from boostsample.experiments.tables.score_tables import result_table, score_table
 from boostsample.experiments.tables.tables import mean_std

@@ -17,7 +17,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import plan_bytes, plan_of_bytes
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.registry import make_strategy
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")

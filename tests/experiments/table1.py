@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.experiments.metrics import METRICS, SMOOTHED
-from boostsample.experiments.results.curves import curves_of_data
 from boostsample.experiments.results.read_folder import Results, read_results
+from boostsample.experiments.results.run_curves import curves_of_data
 from boostsample.experiments.results.validation import Choice, choose, score_choices
 from boostsample.experiments.tables.tables import mean_std
 from tests.paths import ROOT

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plots.drawing.layout import current_layout
-from boostsample.experiments.results.labels import repetitions
+from boostsample.experiments.results.titles import repetitions
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -22,7 +22,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.loop.booster import Booster
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.registry import make_strategy

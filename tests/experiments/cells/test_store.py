@@ -24,7 +24,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import JobShare, compare_all
+from boostsample.experiments.run.comparison import JobShare, compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.small_runs import timeless
 

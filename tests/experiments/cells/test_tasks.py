@@ -16,7 +16,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results import read_results
-from boostsample.experiments.run.compare import JobShare
+from boostsample.experiments.run.comparison import JobShare
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
 from tests.paths import RESULTS, needs_results

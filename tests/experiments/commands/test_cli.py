@@ -17,7 +17,7 @@ from boostsample.experiments.data import datasets
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan import grid as grid_module
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.run import compare as compare_module
+from boostsample.experiments.run import comparison as compare_module
 from boostsample.experiments.run import schedule as schedule_module
 from boostsample.registry import FAMILIES, LEARNERS, strategy_names
 from tests.test_import_light import packages_of

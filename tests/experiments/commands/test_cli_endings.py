@@ -24,7 +24,7 @@ from boostsample.experiments.cells.store import FolderStore
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.run import compare as compare_module
+from boostsample.experiments.run import comparison as compare_module
 from boostsample.strategies import UniformNaive
 from tests.experiments.kills import content
 from tests.paths import ROOT

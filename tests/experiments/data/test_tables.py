@@ -15,7 +15,7 @@ from boostsample import BoostSampleClassifier, DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.data.tables import label_values, number_classes, read_table
+from boostsample.experiments.data.table_reader import label_values, number_classes, read_table
 
 NAN = np.nan
 N = 40

@@ -11,8 +11,8 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
-from boostsample.experiments.results.curves import curves_of_data, shared_curve
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import curves_of_data, shared_curve
 from tests.experiments import fake_results, small_runs
 
 pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

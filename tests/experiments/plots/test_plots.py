@@ -38,7 +38,7 @@ from boostsample.experiments.plots.drawing.picture_files import (
     save_picture,
 )
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from tests.experiments import fake_results
 
 mpl = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")

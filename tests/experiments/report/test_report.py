@@ -14,7 +14,7 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
-from boostsample.experiments.report.report import check_report, make_report
+from boostsample.experiments.report.html_report import check_report, make_report
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import slug
@@ -68,7 +68,7 @@ def blank(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pictures are empty, for tests that are not about them: drawing takes most of the time."""
     empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
     monkeypatch.setattr(
-        "boostsample.experiments.report.report.picture_bytes", lambda figure, kind: empty
+        "boostsample.experiments.report.html_report.picture_bytes", lambda figure, kind: empty
     )
 
 

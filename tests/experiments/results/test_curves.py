@@ -14,7 +14,7 @@ from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.results.curves import Curves, curves_of_results, parse_levels
+from boostsample.experiments.results.run_curves import Curves, curves_of_results, parse_levels
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.loop.smoothed import smoothed_error
 from tests.experiments.fake_results import MARKS, curve, results, without_curves

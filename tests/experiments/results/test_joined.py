@@ -8,8 +8,8 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.results.joined import joined_results
-from boostsample.experiments.results.labels import label_of, learner_label
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.titles import label_of, learner_label
 from boostsample.experiments.tables.score_tables import chosen_strategies, result_table, score_table
 from tests.experiments.fake_results import curve, results
 

@@ -21,7 +21,7 @@ from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import FORMAT, check_growth, plan_record
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.write_folder import ResultsFolder
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.files.atomic import atomic_file
 
 

@@ -20,7 +20,7 @@ from boostsample.experiments.results.runs import (
     TABLE_COLUMNS,
     TABLE_SCHEMA,
 )
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.tables import Table
 from boostsample.history import markdown_table
 from tests.experiments import small_runs

@@ -20,7 +20,7 @@ from boostsample.experiments.plots.curves import comparison_figure
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.runs import RESULT_COLUMNS, Run
 from boostsample.experiments.results.write_folder import ResultsFolder
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
 from boostsample.experiments.tables.formats import to_text
 from boostsample.experiments.tables.score_tables import score_table

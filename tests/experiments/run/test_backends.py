@@ -30,7 +30,7 @@ from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backend import Backend, WorkerLost
 from boostsample.experiments.run.backends import check_backend, open_backend
-from boostsample.experiments.run.compare import compare_all
+from boostsample.experiments.run.comparison import compare_all
 from tests.experiments.small_runs import thirds, timeless
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"

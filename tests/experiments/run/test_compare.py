@@ -20,7 +20,7 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.run import schedule
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model

@@ -21,7 +21,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import compare_all
+from boostsample.experiments.run.comparison import compare_all
 from boostsample.experiments.run.schedule import Pace
 from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS

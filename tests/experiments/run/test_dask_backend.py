@@ -20,7 +20,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.backend import Backend
 from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.compare import compare_all
+from boostsample.experiments.run.comparison import compare_all
 from boostsample.experiments.run.schedule import Schedule
 from tests.experiments.cluster import PATIENCE, Cluster
 from tests.experiments.small_runs import thirds, timeless

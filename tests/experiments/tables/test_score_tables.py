@@ -13,7 +13,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import holm, paired_test
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.formats import to_csv
 from boostsample.experiments.tables.renamed import parse_new_names, renamed_results, renamed_tables
 from boostsample.experiments.tables.score_tables import (

@@ -19,7 +19,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.compare import compare
+from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.comparison_tables import looks_table
 from boostsample.experiments.tables.formats import (
     CSV_COLUMNS,

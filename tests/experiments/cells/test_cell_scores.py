@@ -7,8 +7,8 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells import evaluation
-from boostsample.experiments.cells.evaluation import (
+from boostsample.experiments.cells import cell_scores
+from boostsample.experiments.cells.cell_scores import (
     MARGIN_BINS,
     Scores,
     area_under_roc,
@@ -51,7 +51,7 @@ def test_margins_are_counted_over_the_whole_range() -> None:
 
 
 def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluation, "_MOST_TRAINING", 30)
+    monkeypatch.setattr(cell_scores, "_MOST_TRAINING", 30)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5]).astype(np.int64)
@@ -91,7 +91,7 @@ def test_error_percent() -> None:
 def test_scores_equal_the_models(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n_terms: int, block: int
 ) -> None:
-    monkeypatch.setattr(evaluation, "_BLOCK", block)
+    monkeypatch.setattr(cell_scores, "_BLOCK", block)
     X = rng.integers(0, 9, (60, 5)).astype(np.float32)
     X[rng.random(X.shape) < 0.2] = np.nan
     bank = FeatureBank.build([Columns(range(5))], X, np.arange(40))

@@ -25,8 +25,8 @@ from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import FactSource, Item
-from boostsample.experiments.results.curves import AXES, curves_of_results
-from boostsample.experiments.results.labels import (
+from boostsample.experiments.results.run_curves import AXES, curves_of_results
+from boostsample.experiments.results.titles import (
     STUMP,
     chosen_by_searches,
     counted,

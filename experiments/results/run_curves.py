@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.metrics import MAIN_METRICS, METRICS, RANKED_METRICS, SMOOTHED
-from boostsample.experiments.results.labels import (
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.titles import (
     counted,
     is_charged,
     label_of,
     learners_of,
 )
-from boostsample.experiments.results.read_folder import Results
 from boostsample.loop.smoothed import smoothed_error, window
 
 _Rows = Sequence[Mapping[str, Any]]
