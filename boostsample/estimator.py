@@ -13,11 +13,6 @@ from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import warn_of_merged_columns
-from boostsample.classifier.callbacks import (
-    CallbackSupportMixin,
-    RoundCallbacks,
-    with_callbacks,
-)
 from boostsample.classifier.defaults import (
     AUTO,
     FEWEST_ROWS,
@@ -28,15 +23,16 @@ from boostsample.classifier.defaults import (
     chooses_rounds,
 )
 from boostsample.classifier.early_stopping import (
-    EarlyStopping,
     Metric,
     RoundScores,
     check_eval_metric,
 )
 from boostsample.classifier.file import ModelFiles
 from boostsample.classifier.fit_run import (
+    CallbackSupportMixin,
     FitRun,
     Follower,
+    RoundCallbacks,
     fit_checkpoint,
     fit_seed,
     resume,
@@ -45,8 +41,9 @@ from boostsample.classifier.fit_run import (
     run_to_keep,
     split_stream,
     train,
+    with_callbacks,
 )
-from boostsample.classifier.init_model import InitModel, init_model_of
+from boostsample.classifier.fitted import InitModel
 from boostsample.classifier.inputs.fit_inputs import (
     FitInputs,
     check_fit_inputs,
@@ -321,8 +318,9 @@ class BoostSampleClassifier(
             `save` has written, a fitted classifier, or its `model_`. Its families come first, then
             those of `families` that it does not have; the default families stand for its own.
             `history_` has the new rounds, and its loss goes on from that of the model on these
-            examples; see `boostsample.classifier.init_model`. The importances of a `model_` alone
-            are those of full steps: after smaller ones, give the classifier.
+            examples: the initial label weights are u_il exp(-y_il f_l(x_i)), normalised, for its
+            scores f. The importances of a `model_` alone are those of full steps: after smaller
+            ones, give the classifier.
         X_val, y_val : like X and y, optional
             Rows for `n_rounds` "auto", `early_stopping` and `calibration`, in place of a part of X.
         sample_weight_val : array, shape (n_val,), optional
@@ -342,7 +340,7 @@ class BoostSampleClassifier(
         SettingError
             If a setting is out of range or unknown.
         """
-        start = init_model_of(init_model, type(self))
+        start = None if init_model is None else InitModel.of(init_model, type(self))
         if start is not None and self.max_model_features is not None:
             raise SettingError(
                 "max_model_features counts the features of one fit, but init_model has more; set "
@@ -352,8 +350,8 @@ class BoostSampleClassifier(
             numbers = inputs_are_numbers(self.families)
         else:
             numbers = start.read_numbers(self.families)
-        X = frame_of(X)
         columns = None if start is None else start.columns
+        X = frame_of(X)
         inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
         families = self._families(X, inputs, start)
         weighted = np.flatnonzero(inputs.weight > 0)
@@ -433,10 +431,9 @@ class BoostSampleClassifier(
             booster = Committee(list(members))
 
         watches = {f"eval_set_{at}": run.held_metric(part) for at, part in enumerate(rows.watched)}
-        stopping = None
-        if self.early_stopping or (auto and rows.held):
-            stopping = EarlyStopping(run.held_metric(*rows.held), watches, n_members)
-        evaluation = RoundScores(watches, n_members) if stopping is None else stopping
+        stops = self.early_stopping or (auto and rows.held)
+        decides = run.held_metric(*rows.held) if stops else None
+        evaluation = RoundScores(watches, n_members, decides)
         followers: list[Follower] = [evaluation]
         callbacks = None
         if hasattr(self, "_skl_callbacks"):
@@ -452,10 +449,9 @@ class BoostSampleClassifier(
             rounds=rounds,
         )
         evaluation.end()
-        chosen = rounds if stopping is None else rounds[: stopping.n_rounds() * n_members]
+        chosen = rounds[: evaluation.n_rounds() * n_members]
         state = run.state(booster, chosen, evaluation.history(rounds))
-        if stopping is not None:
-            state = replace(state, validation_error=stopping.errors)
+        state = replace(state, validation_error=evaluation.errors)
         if rows.held and self.calibration in ("auto", "temperature"):
             scores = HeldScores(bank, rows, *rows.held)
             for turn in range(0, len(chosen), n_members):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -34,20 +33,6 @@ class EvalMetric:
 
     Probabilities are those of the temperature that is best for these rows and scores. At a fixed
     temperature the log loss of growing scores rises long before the error does.
-
-    Parameters
-    ----------
-    metric : str or callable
-        As `eval_metric` of the classifier.
-    held : HeldScores
-    offsets : ndarray of float64, shape (K,)
-    classes : ndarray
-    multi_label : bool
-
-    Raises
-    ------
-    DataError
-        If there is nothing to rank by "auc".
     """
 
     def __init__(
@@ -161,6 +146,7 @@ def check_eval_metric(metric: Any) -> Metric:
     return cast(Metric, metric)
 
 
+_DECIDES = VALIDATION_COLUMN.name
 _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
@@ -169,31 +155,44 @@ _SCORED = 16
 
 
 class RoundScores:
-    """Follows the rounds of a fit, and scores held-out rows by a metric.
+    """Follows the rounds of a fit, scores held-out rows, and decides how many rounds to keep.
+
+    Training stops at twice the best T, but not before 100 rounds: boosting improves with the
+    logarithm of the rounds, so the patience is a factor, not a number of rounds. By the error on
+    digits and USPS a factor of 1.5 stops at errors of 7.4 and 12.0 %, 2 at 4.3 and 9.6 %, 3 at 4.3
+    and 9.2 % but after half as many rounds again.
 
     Parameters
     ----------
-    metrics : mapping of str to EvalMetric
-        Sets of rows, by the column of the history that has their values; may be empty.
+    watched : mapping of str to EvalMetric
+        Sets that are only scored, by the column of the history that has their values.
     n_members : int
         Members of the committee (`boostsample.loop.committee`) whose rounds these are. A round is
         then one of each member.
-
-    Attributes
-    ----------
-    points : list of int
-        Rounds that were scored, from 1.
-    values : dict of str to list of float
-        Of these rounds, for each set.
+    decides : EvalMetric, optional
+        Of the rows that decide; the column ``validation``. Without them all rounds are kept.
     """
 
-    def __init__(self, metrics: Mapping[str, EvalMetric], n_members: int = 1) -> None:
-        self._metrics = metrics
+    def __init__(
+        self,
+        watched: Mapping[str, EvalMetric],
+        n_members: int = 1,
+        decides: EvalMetric | None = None,
+    ) -> None:
+        self._metrics = {**watched} if decides is None else {_DECIDES: decides, **watched}
         self._n_members = n_members
+        self._decides = decides
         self._turn: list[Round] = []
         self._done = 0
-        self.points: list[int] = []
-        self.values: dict[str, list[float]] = {name: [] for name in metrics}
+        self._scored: list[int] = []  # rounds, from 1
+        self._values: dict[str, list[float]] = {name: [] for name in self._metrics}
+        self._errors: list[float] = []
+        self._constant: list[bool] = []
+
+    @property
+    def errors(self) -> NDArray[np.float64] | None:
+        """Percentage wrong of the rows that decide, or of their labels, after each round."""
+        return None if self._decides is None else np.array(self._errors)
 
     def __call__(self, done: Round) -> bool:
         """Take one more round of a member; whether to stop, once all members have trained it."""
@@ -204,86 +203,49 @@ class RoundScores:
         for metric in self._metrics.values():
             metric.held.add(*self._turn)
         self._turn.clear()
-        last = self.points[-1] if self.points else 0
+        last = self._scored[-1] if self._scored else 0
         if self._metrics and self._done - last >= max(1, last // _SCORED):
             self._score()
-        return self._stops()
-
-    def _stops(self) -> bool:
-        """Whether further rounds promise nothing; they always do, without rows that decide."""
-        return False
+        if self._decides is None:
+            return False
+        self._errors.append(self._decides.error())
+        self._constant.append(self._decides.constant())
+        return self._done >= _LEAST and self._done >= _PATIENCE * self._best()
 
     def _score(self) -> None:
-        self.points.append(self._done)
+        self._scored.append(self._done)
         for name, metric in self._metrics.items():
-            self.values[name].append(metric())
+            self._values[name].append(metric())
 
     def end(self) -> None:
         """Score the rows after the last round, once training has ended."""
-        if self._metrics and self.points[-1] != self._done:
+        if self._metrics and self._scored[-1] != self._done:
             self._score()
 
     def text(self) -> str:
         """The last values, for the progress of a fit."""
-        return "".join(f", {name} {values[-1]:.4g}" for name, values in self.values.items())
-
-    def columns(self, number: int) -> dict[str, float]:
-        """Columns of the history of a round, NaN if it was not scored."""
-        at = bisect_left(self.points, number)
-        scored = at < len(self.points) and self.points[at] == number
-        return {name: values[at] if scored else math.nan for name, values in self.values.items()}
+        return "".join(f", {name} {values[-1]:.4g}" for name, values in self._values.items())
 
     def history(self, rounds: Sequence[Round]) -> list[dict[str, Any]]:
         """The rows of all rounds, with the columns of the sets and, of several, of the member."""
+        scored = {number: at for at, number in enumerate(self._scored)}
         rows = []
         for at, done in enumerate(rounds):
             turn, member = divmod(at, self._n_members)
-            columns: dict[str, Any] = {**self.columns(turn + 1)}
+            place = scored.get(turn + 1)
+            columns: dict[str, Any] = {
+                name: math.nan if place is None else values[place]
+                for name, values in self._values.items()
+            }
             if self._n_members > 1:
                 columns[MEMBER_COLUMN.name] = member
             rows += [row | columns for row in done.rows]
         return rows
 
-
-class EarlyStopping(RoundScores):
-    """Asks to stop once further rounds promise nothing, and chooses the rounds to keep.
-
-    Training stops at twice the best T, but not before 100 rounds: boosting improves with the
-    logarithm of the rounds, so the patience is a factor, not a number of rounds. By the error on
-    digits and USPS a factor of 1.5 stops at errors of 7.4 and 12.0 %, 2 at 4.3 and 9.6 %, 3 at 4.3
-    and 9.2 % but after half as many rounds again.
-
-    Parameters
-    ----------
-    decides : EvalMetric
-        Of the rows that decide; the column ``validation``.
-    watched : mapping of str to EvalMetric
-        Other sets, which are only scored, by column.
-    n_members : int
-        As of `RoundScores`.
-    """
-
-    def __init__(
-        self, decides: EvalMetric, watched: Mapping[str, EvalMetric], n_members: int = 1
-    ) -> None:
-        super().__init__({VALIDATION_COLUMN.name: decides, **watched}, n_members)
-        self._decides = decides
-        self._losses = self.values[VALIDATION_COLUMN.name]
-        self._errors: list[float] = []
-        self._constant: list[bool] = []
-
-    @property
-    def errors(self) -> NDArray[np.float64]:
-        """Percentage of wrong held-out rows, or of wrong labels of them, after each round."""
-        return np.array(self._errors)
-
-    def _stops(self) -> bool:
-        self._errors.append(self._decides.error())
-        self._constant.append(self._decides.constant())
-        return self._done >= _LEAST and self._done >= _PATIENCE * self._best()
-
     def n_rounds(self) -> int:
-        """The best number of rounds T, after `end`; UserWarning if its model is constant."""
+        """The number of rounds to keep, after `end`; UserWarning if their model is constant."""
+        if self._decides is None:
+            return self._done
         best = self._best()
         if self._constant[best - 1]:
             warnings.warn(
@@ -299,13 +261,13 @@ class EarlyStopping(RoundScores):
 
     def _best(self) -> int:
         """The first T of the best mean so far."""
-        points = np.array(self.points)
+        assert self._decides is not None
+        points = np.array(self._scored)
         few = points[points >= min(_FEWEST, points[-1])]
         ends = np.array([window_ends(rounds) for rounds in few.tolist()])
-        first, end = (
-            np.searchsorted(points, ends[:, 0]),
-            np.searchsorted(points, ends[:, 1], "right"),
-        )
-        sums = np.append(0.0, np.cumsum(self._decides.sign * np.array(self._losses)))
+        first = np.searchsorted(points, ends[:, 0])
+        end = np.searchsorted(points, ends[:, 1], "right")
+        losses = self._decides.sign * np.array(self._values[_DECIDES])
+        sums = np.append(0.0, np.cumsum(losses))
         means = (sums[end] - sums[first]) / (end - first)
         return int(few[np.argmin(np.round(means, 12))])

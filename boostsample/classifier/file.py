@@ -2,9 +2,6 @@
 
 A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON), the arrays of
 `boostsample.models.model_file`, and ``reads``, a bit for each term from which importances follow.
-Settings that are no plain values are kept if they are strategies, learners or families known by
-registered names; others are left out, and the loaded classifier has the default. Prediction does
-not use them.
 """
 
 from __future__ import annotations
@@ -13,7 +10,8 @@ import inspect
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Self
+from contextlib import suppress
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -62,15 +60,10 @@ SAVED = {
 """Fitted attributes in the file beside `model_`, and whether each fitted classifier has them."""
 
 _KIND = "boostsample classifier"
-_WHAT = "the model"
 
 
-class _RegisteredValue(NamedTuple):
-    """An instance of a registered class."""
-
-    kind: str
-    name: str
-    settings: Mapping[str, Any]
+class _OtherFile(DataError):
+    """No model file of this version; the message goes on from the name of the file."""
 
 
 class ModelFiles:
@@ -98,7 +91,8 @@ class ModelFiles:
             If the file cannot be written.
         """
         check_is_fitted(self)
-        save_classifier(self, path, overwrite=overwrite)
+        target = check_writable_file(path, ENDING, "the model", overwrite=overwrite)
+        write_file(target, archive_bytes(_entries(self)), "the model")
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -110,50 +104,25 @@ class ModelFiles:
             If the file cannot be read, is damaged, of another kind or of a newer version, or needs
             a family of a distribution that is not installed.
         """
-        loaded: Self = load_classifier(cls, path)
+        try:
+            content = archive_content(path)
+        except OSError as error:
+            raise DataError(f"the model file '{path}' cannot be read: {os_fault(error)}") from error
+        try:
+            loaded: Self = _classifier(cls, content)
+        except _OtherFile as error:
+            raise DataError(f"'{path}' {error}") from error
+        except Exception as error:  # parsers raise anything on garbage
+            ours = isinstance(error, DataError)
+            reason = one_line(error) if ours else f"damaged ({one_line(error)})"
+            raise DataError(
+                f"the model file '{path}' cannot be used: {reason}; save or copy the model again"
+            ) from error
         return loaded
 
 
-def save_classifier(
-    classifier: Any, path: str | os.PathLike[str], *, overwrite: bool = False
-) -> None:
-    """Write a fitted classifier to a new file; see `BoostSampleClassifier.save`."""
-    target = check_writable_file(path, ENDING, _WHAT, overwrite=overwrite)
-    content = archive_bytes(_entries(classifier))
-    write_file(target, content, _WHAT)
-
-
-def load_classifier(kind: type[Any], path: str | os.PathLike[str]) -> Any:
-    """A classifier of the class `kind` from a file; see `BoostSampleClassifier.load`."""
-    try:
-        content = archive_content(path)
-    except OSError as error:
-        raise DataError(f"the model file '{path}' cannot be read: {os_fault(error)}") from error
-    try:
-        return _classifier(kind, content)
-    except _NotOurs as error:
-        raise DataError(
-            f"'{path}' is not a model file of boostsample: {error}; give a file that "
-            "BoostSampleClassifier.save has written"
-        ) from error
-    except _Newer as error:
-        raise DataError(f"the model file '{path}' {error}") from error
-    except Exception as error:  # parsers raise anything on garbage
-        reason = one_line(error) if isinstance(error, DataError) else f"damaged ({one_line(error)})"
-        raise DataError(
-            f"the model file '{path}' cannot be used: {reason}; save or copy the model again"
-        ) from error
-
-
-class _NotOurs(DataError):
-    pass
-
-
-class _Newer(DataError):
-    pass
-
-
 def _entries(classifier: Any) -> dict[str, Any]:
+    """What the file of a fitted classifier holds."""
     settings, left_out = {}, []
     for name, value in classifier.get_params(deep=False).items():
         try:
@@ -163,7 +132,13 @@ def _entries(classifier: Any) -> dict[str, Any]:
     model = classifier.model_
     attributes = {name: getattr(classifier, name) for name in SAVED if hasattr(classifier, name)}
     arrays = model_arrays(model)
-    meta: dict[str, Any] = {
+    importances = attributes.get("term_importances_")
+    if importances is not None:
+        reads = importances > 0
+        if np.array_equal(model_importances(model, reads), importances):
+            del attributes["term_importances_"]  # 64 times as large
+            arrays["reads"] = np.packbits(reads)
+    meta = {
         "kind": _KIND,
         "format": FORMAT,
         "settings": settings,
@@ -172,12 +147,6 @@ def _entries(classifier: Any) -> dict[str, Any]:
         "n_labels": model.n_labels,
         "attributes": {name: _packed(value) for name, value in attributes.items()},
     }
-    importances = getattr(classifier, "term_importances_", None)
-    if importances is not None:
-        reads = importances > 0
-        if np.array_equal(model_importances(model, reads), importances):
-            del meta["attributes"]["term_importances_"]  # 64 times as large
-            arrays["reads"] = np.packbits(reads)
     entries = {"meta": json_entry(meta), **arrays}
     size = sum(entry.nbytes for entry in entries.values())
     most = MOST_BYTES - 2**16  # less the headers of the archive
@@ -190,25 +159,31 @@ def _entries(classifier: Any) -> dict[str, Any]:
 
 
 def _classifier(kind: type[Any], content: bytes) -> Any:
-    if not content:
-        raise _NotOurs("it is empty")
-    if not content.startswith(b"PK"):
-        raise _NotOurs("it is no archive")
-    entries = archive_entries(content, MOST_BYTES)
+    """The fitted classifier of the class `kind` that a file describes."""
+    is_archive = content.startswith(b"PK")
+    entries = archive_entries(content, MOST_BYTES) if is_archive else {}
     meta = read_json_entry(entries.pop("meta")) if "meta" in entries else None
     if not isinstance(meta, dict) or meta.get("kind") != _KIND:
-        raise _NotOurs("it is another archive")
+        is_what = "another archive" if is_archive else "no archive" if content else "empty"
+        raise _OtherFile(
+            f"is not a model file of boostsample: it is {is_what}; give a file that "
+            "BoostSampleClassifier.save has written"
+        )
     version = meta.get("format")
     if type(version) is not int or version < 1:
         raise DataError(f"it has no format version, got {version!r:.40}")
     if version > FORMAT:
-        raise _Newer(
+        raise _OtherFile(
             f"has format {version}, but this version of boostsample reads formats up to "
             f"{FORMAT}; update boostsample"
         )
-    classifier = _unfitted(kind, meta)
-    families = families_of_specs(meta.get("families"))
-    model = model_of_arrays(entries, families, meta.get("n_labels"))
+    classifier, known = kind(), inspect.signature(kind).parameters
+    for name, packed in meta["settings"].items():
+        if name not in known:
+            raise DataError(f"its setting {name!r} is unknown to this version of boostsample")
+        with suppress(SettingError):  # not registered here: the default, as if it were left out
+            setattr(classifier, name, _unpacked(packed))
+    model = model_of_arrays(entries, families_of_specs(meta.get("families")), meta.get("n_labels"))
     attributes = {name: _unpacked(packed) for name, packed in meta["attributes"].items()}
     if "reads" in entries:
         reads = bits_entry(entries, "reads", model.feature.size)
@@ -216,22 +191,6 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
     _check_attributes(attributes, model)
     vars(classifier).update({**attributes, "model_": model})
     return classifier
-
-
-def _unfitted(kind: type[Any], meta: Mapping[str, Any]) -> Any:
-    """The classifier with its settings, not fitted yet."""
-    settings = {name: _unpacked(packed) for name, packed in meta["settings"].items()}
-    known = inspect.signature(kind).parameters
-    for name in settings:
-        if name not in known:
-            raise DataError(f"its setting {name!r} is unknown to this version of boostsample")
-    made = {}
-    for name, value in settings.items():
-        try:
-            made[name] = _made(value)
-        except SettingError:  # not registered here: left out, as if it had not been there
-            continue
-    return kind(**made)
 
 
 def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
@@ -255,19 +214,11 @@ def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
         raise DataError("its offsets must be finite numbers")
     classes, several = attributes["classes_"], attributes["_multi_label"]
     n_classes = n_labels if several is True or n_labels > 1 else 2
-    if (
-        type(several) is not bool
-        or not isinstance(classes, np.ndarray)
-        or classes.shape != (n_classes,)
-    ):
+    is_array = isinstance(classes, np.ndarray) and classes.shape == (n_classes,)
+    if type(several) is not bool or not is_array:
         raise DataError(f"it must have {n_classes} classes for {n_labels} labels")
     if len(set(classes.tolist())) < n_classes:
         raise DataError(f"its classes must differ, got {classes.tolist()!r:.60}")
-    _check_columns(attributes)
-
-
-def _check_columns(attributes: Mapping[str, Any]) -> None:
-    """DataError unless number and names of the columns of X, where there are any, fit."""
     number = attributes.get("n_features_in_")
     if number is not None and (type(number) is not int or number < 1):
         raise DataError(f"its number of columns must be at least 1, got {number!r:.40}")
@@ -280,11 +231,13 @@ def _packed(value: Any) -> Any:
     """A value as JSON; TypeError or ValueError if it cannot be kept."""
     if isinstance(value, TableColumns):
         return {"columns": value.to_json()}
-    if isinstance(value, Strategy):
-        return {"registered": _name("strategy", value, value.get_params(deep=False))}
-    if isinstance(value, Learner):
-        names = inspect.signature(type(value)).parameters
-        return {"registered": _name("learner", value, {n: getattr(value, n) for n in names})}
+    if isinstance(value, Strategy | Learner):
+        kind = "strategy" if isinstance(value, Strategy) else "learner"
+        name = registered_name(kind, type(value))
+        if name is None:
+            raise TypeError(f"the {kind} is not registered")
+        settings = {n: getattr(value, n) for n in inspect.signature(type(value)).parameters}
+        return {"registered": [kind, name, _packed(settings)]}
     if isinstance(value, Family):
         return {"family": family_specs([value])[0]}
     if isinstance(value, list | tuple) and any(isinstance(item, Family) for item in value):
@@ -299,15 +252,8 @@ def _packed(value: Any) -> Any:
     return {"plain": json.loads(pack_state({"value": value}))}
 
 
-def _name(kind: str, instance: Any, settings: Mapping[str, Any]) -> list[Any]:
-    name = registered_name(kind, type(instance))
-    if name is None:
-        raise TypeError(f"the {kind} is not registered")
-    return [kind, name, _packed(dict(settings))]
-
-
 def _unpacked(value: Any) -> Any:
-    """The value of `_packed`; strategies, learners and families are a `_RegisteredValue`."""
+    """The value of `_packed`; SettingError if it is of a class that is not registered."""
     if not isinstance(value, dict) or len(value) != 1:
         raise DataError(f"it has a value of an unknown form, {value!r:.40}")
     ((way, content),) = value.items()
@@ -320,21 +266,10 @@ def _unpacked(value: Any) -> Any:
     if way == "columns":
         return TableColumns.from_json(content)
     if way == "family":
-        return _RegisteredValue("family", "", content)
+        return families_of_specs([content])[0]
     if way == "items":
         return [_unpacked(item) for item in content]
     if way == "registered":
         kind, name, settings = content
-        return _RegisteredValue(kind, name, _unpacked(settings))
+        return registered_class(kind, name)(**_unpacked(settings))
     raise DataError(f"it has a value of an unknown form, {way!r:.40}")
-
-
-def _made(value: Any) -> Any:
-    """A setting with its strategies, learners and families; SettingError if one is unknown."""
-    if isinstance(value, list):
-        return [_made(item) for item in value]
-    if not isinstance(value, _RegisteredValue):
-        return value
-    if value.kind == "family":
-        return families_of_specs([value.settings])[0]
-    return registered_class(value.kind, value.name)(**value.settings)

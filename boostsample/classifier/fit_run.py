@@ -1,4 +1,8 @@
-"""The rounds of a fit: those who follow them, how they are saved, and how a fit goes on later."""
+"""The rounds of a fit: those who follow them, how they are saved, and how a fit goes on later.
+
+Callbacks of scikit-learn 1.9, such as its progress bar, see a fit as a task with one subtask for
+each round. A callback whose `on_fit_task_end` returns True ends the training after that round.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,9 @@ import numbers
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +22,8 @@ from sklearn.utils import check_random_state
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
 from boostsample.classifier.defaults import choose_settings
-from boostsample.classifier.early_stopping import EvalMetric, Metric
-from boostsample.classifier.fitted import FittedState
-from boostsample.classifier.init_model import InitModel
+from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
+from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
 from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
 from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
@@ -39,8 +42,14 @@ from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.records.outcome import Round
 
+try:
+    import sklearn.callback as _callback
+except ImportError:
+    _callback = None
+
 Follower: TypeAlias = Callable[[Round], object]
 """Called after each round, with what it adds; whatever is true ends the training."""
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 _EXAMPLES = "training examples"
 _FEATURES = "features"
 _NAMES = "names of columns"
@@ -121,10 +130,8 @@ class FitRun:
             model = self.start.model.extended(self.families, terms)
         temperature = 1.0
         if self.settings.calibration is not None:
-            edges = [done.edge for done in rounds]
-            temperature = rule_temperature(
-                largest_score(model), edges, self.offset, self.multi_label
-            )
+            edges, largest = [done.edge for done in rounds], largest_score(model)
+            temperature = rule_temperature(largest, edges, self.offset, self.multi_label)
         of_rounds = [done.terms for done in rounds]
         importances = term_importances(of_rounds, self.bank, self.rows.train, booster.step_size)
         return FittedState(
@@ -139,6 +146,72 @@ class FitRun:
             booster.strategy,
             n_members,
         )
+
+
+class _NoCallbacks:
+    """An estimator without callbacks."""
+
+
+CallbackSupportMixin: Any = getattr(_callback, "CallbackSupportMixin", _NoCallbacks)
+"""Base class that adds `set_callbacks`, if scikit-learn has callbacks."""
+
+
+def with_callbacks(method: _Method) -> _Method:
+    """The method, after which callbacks are torn down, whether it ends by an error or not."""
+    wrap = getattr(_callback, "with_callbacks", None)
+    return method if wrap is None else cast(_Method, wrap(method))
+
+
+class RoundCallbacks:
+    """Calls the callbacks of the classifier at both ends of the fit and of its rounds.
+
+    `rounds` are all rounds so far, by the time of each call; X, y and weights as the user gave
+    them.
+    """
+
+    def __init__(
+        self,
+        fit: FitRun,
+        booster: Booster | Committee,
+        rounds: Sequence[Round],
+        evaluation: RoundScores,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ) -> None:
+        self._fit, self._booster, self._rounds, self._evaluation = fit, booster, rounds, evaluation
+        weights = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._arguments = {"estimator": fit.settings, "X": X, "y": y, "metadata": weights}
+        n_rounds = booster.n_rounds - booster.round
+        self._context = fit.settings._init_callback_context(max_subtasks=n_rounds)
+        self._context.call_on_fit_task_begin(**self._arguments)
+        self._round: Any = None
+
+    def begin(self) -> None:
+        """Begin a round."""
+        self._round = self._context.subcontext(task_name="round")
+        self._round.call_on_fit_task_begin(**self._arguments)
+
+    def __call__(self, done: Round) -> bool:
+        """End a round; whether a callback asks to stop. Rounds of earlier fits are ignored."""
+        return self._round is not None and bool(self._end(self._round, self._attributes))
+
+    def end(self, state: FittedState) -> None:
+        """End the fit with its final state."""
+        self._end(self._context, _all_attributes(state))
+
+    def _end(self, task: Any, attributes: Any) -> Any:
+        return task.call_on_fit_task_end(**self._arguments, reconstruction_attributes=attributes)
+
+    def _attributes(self) -> dict[str, Any]:
+        """Attributes of the classifier fitted so far; made only if a callback asks for them."""
+        history = self._evaluation.history(self._rounds)
+        return _all_attributes(self._fit.state(self._booster, self._rounds, history))
+
+
+def _all_attributes(state: FittedState) -> dict[str, Any]:
+    # scikit-learn sets them on a copy of the estimator, which may have those of an earlier fit.
+    return {**dict.fromkeys(FITTED_ATTRIBUTES), **state.attributes()}
 
 
 def train(
@@ -232,9 +305,8 @@ def fit_checkpoint(
 def run_to_continue(estimator: Any) -> RunFile | None:
     """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
 
-    Raises SettingError if `warm_start` is neither True nor False, if the fit kept none, as that of
-    a loaded file, if there is a checkpoint, or if `random_state` is another number; None and a
-    RandomState keep the stream of the fit.
+    A `random_state` of None and a RandomState keep the stream of the fit; another number is a
+    SettingError.
     """
     if not check_flag("warm_start", estimator.warm_start) or not hasattr(estimator, "model_"):
         return None
@@ -260,8 +332,17 @@ def run_to_continue(estimator: Any) -> RunFile | None:
 
 
 def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
-    """What two runs must share for one to continue the other; `booster` before its first round."""
+    """What two runs must share for one to continue the other; `booster` before its first round.
+
+    Objects, as in a lazy bank or in the state of a strategy, cannot be compared.
+    """
     start = booster.small_state()
+    features: dict[str, str] = {}
+    with suppress(SettingError):
+        features = fit.bank.digest()
+    strategy = ""
+    with suppress(TypeError):
+        strategy = sha256_of_bytes(pack_state(start["strategy"]).encode())
     return {
         "strategy": repr(booster.strategy),
         "learner": f"{type(booster.learner).__name__} {vars(booster.learner)}",
@@ -273,26 +354,10 @@ def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
         "families": ", ".join(family.name for family in fit.bank.families),
         "number of features": fit.bank.n_features,
         _EXAMPLES: start["weights"],
-        _FEATURES: _digest(fit.bank),
+        _FEATURES: features,
         _NAMES: fit.seen.names,
-        _START: _checksum(start["strategy"]),
+        _START: strategy,
     }
-
-
-def _digest(bank: Bank) -> dict[str, str]:
-    """Checksums of a bank; none if a lazy one holds objects, which cannot be compared."""
-    try:
-        return bank.digest()
-    except SettingError:
-        return {}
-
-
-def _checksum(state: Any) -> str:
-    """Checksum of a state; empty if it holds objects, which cannot be compared."""
-    try:
-        return sha256_of_bytes(pack_state(state).encode())
-    except TypeError:
-        return ""
 
 
 def run_to_keep(
@@ -309,15 +374,7 @@ def run_to_keep(
 
 
 def resume(booster: Booster, run: RunFile | None, facts: dict[str, Any]) -> list[Round]:
-    """Set a new booster to the end of a run; the rounds of the run, none without one.
-
-    Raises
-    ------
-    SettingError
-        If settings differ, rounds are fewer than trained, or the strategy depends on their number.
-    DataError
-        If examples, labels, weights or features differ.
-    """
+    """Set a new booster to the end of a run; the rounds of the run, none without one."""
     if run is None:
         return []
     if booster.n_rounds < len(run.rounds):

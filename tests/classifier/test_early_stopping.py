@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score, log_loss, recall_score
 
 from boostsample import DataError, SettingError
-from boostsample.classifier.early_stopping import EarlyStopping, EvalMetric
+from boostsample.classifier.early_stopping import EvalMetric, RoundScores
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
 from boostsample.classifier.prediction.calibration import best_temperature
 from boostsample.classifier.prediction.probabilities import probabilities
@@ -75,7 +75,7 @@ def naive_choice(losses: dict[int, float]) -> int:
 def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: int) -> None:
     r = np.random.default_rng(seed)
     values = np.round(r.normal(size=n_rounds) / 5 + np.exp(-np.arange(n_rounds) / 20), 2).tolist()
-    follower = EarlyStopping(_Scripted(values, sign), {})  # type: ignore[arg-type]  # a stand-in
+    follower = RoundScores({}, decides=_Scripted(values, sign))  # type: ignore[arg-type]  # a stand-in
     losses: dict[int, float] = {}
     for at, value in enumerate(values, 1):
         stop = follower(None)  # type: ignore[arg-type]  # not read
@@ -85,6 +85,7 @@ def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: 
     losses[n_rounds] = sign * values[-1]
     follower.end()
     assert follower.n_rounds() == naive_choice(losses)
+    assert follower.errors is not None
     np.testing.assert_allclose(follower.errors, 100 * np.array(values))
     rows = follower.history([Round([], [{}, {}], 0.5)] * n_rounds)
     expected = [sign * losses.get(at, np.nan) for at in range(1, n_rounds + 1)]
