@@ -15,6 +15,7 @@ import io
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import Any
@@ -78,17 +79,24 @@ def main(args: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     out, err = GuardedStream(sys.stdout), GuardedStream(sys.stderr)
     outside: Any = EscapedStream(out), EscapedStream(err)
+    form, warnings.formatwarning = warnings.formatwarning, _one_line_warning
     with redirect_stdout(outside[0]), redirect_stderr(outside[1]), stopping_signals():
         code = _guarded(list(sys.argv[1:] if args is None else args))
         out.flush()
         err.flush()
         if out.fault is not None and code == 0:
             code = _output_failed(out.fault)
+    warnings.formatwarning = form
     for stream, guard in ((sys.stdout, out), (sys.stderr, err)):
         if stream is not None and guard.fault is not None:
             with suppress(OSError, ValueError):  # Python would flush at exit, and print a traceback
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return code
+
+
+def _one_line_warning(message: Warning | str, *_: object, **__: object) -> str:
+    """A warning without the place in the code, which says nothing to users of a command."""
+    return f"note: {' '.join(str(message).split())}\n"
 
 
 def _guarded(args: list[str]) -> int:

@@ -18,12 +18,12 @@ from boostsample.classifier.inputs.frames import TableColumns, is_number
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.dataset import DataContent
-from boostsample.experiments.data.file_options import check_file_option
 from boostsample.experiments.data.table_reader import (
     TABLE_OPTIONS,
     TABLE_SUFFIXES,
     LabelledTable,
     TableOptions,
+    check_file_option,
     check_row_numbers,
     file_suffix,
     label_values,
@@ -60,7 +60,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
 
     Suffixes are ``.csv``, ``.tsv``; ``.parquet``; ``.npz``; ``.svmlight``, ``.libsvm``, ``.svm``;
     text also with ``.gz``. `options` are those of `OPTIONS`, also as the text of
-    `boostsample.experiments.data.file_options`; None is the default. An unknown one raises
+    command lines; None is the default. An unknown one raises
     SettingError.
     """
     if kind is None:

@@ -36,15 +36,8 @@ from boostsample.experiments.data.dataset import (
     validation_name,
 )
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
-from boostsample.experiments.data.file_options import check_file_option, split_data_text
-from boostsample.experiments.data.originals import (
-    KDD_POSITIVES,
-    ORIGINAL_READERS,
-    ORIGINALS,
-    load_isolet,
-    load_kddcup,
-    locate_original,
-)
+from boostsample.experiments.data.originals import KDD_POSITIVES, load_original
+from boostsample.experiments.data.table_reader import check_file_option, split_data_text
 from boostsample.hashing import hashed_seed
 
 _FILE_SEED_NAME = "file"
@@ -136,37 +129,11 @@ def _digits(**_: Any) -> DataContent:
     return DataContent(digits.images.astype(np.uint8), y, tuple("0123456789"), None, None)
 
 
-def _original(name: str) -> Callable[..., DataContent]:
+def _original(name: str, description: str) -> NamedDataset:
     def load(data_dir: str | os.PathLike[str] | None, download: bool, **_: Any) -> DataContent:
-        original = ORIGINALS[name]
-        paths = locate_original(original, data_dir, download)
-        return ORIGINAL_READERS[name](lambda file: original.read(file, paths[file]))
+        return load_original(name, data_dir, download)
 
-    return load
-
-
-def _isolet(data_dir: str | os.PathLike[str] | None, **_: Any) -> DataContent:
-    return load_isolet(data_dir)
-
-
-def _kddcup(task: str) -> NamedDataset:
-    def load(data_dir: str | os.PathLike[str] | None, **_: Any) -> DataContent:
-        return load_kddcup(task, data_dir)
-
-    text = f"50000 rows of 190 numbers and 40 categories, 2 classes: KDD Cup 2009, {task}"
-    return NamedDataset(f"{text}; not downloaded", load)
-
-
-def _usps_smoothed(**settings: Any) -> DataContent:
-    """USPS with each image smoothed by a Gaussian of width 0.75, the background beyond its edges.
-
-    So the set was prepared for kernel methods (Scholkopf et al. 1997).
-    """
-    from scipy.ndimage import gaussian_filter
-
-    plain = _original("usps")(**settings)
-    smooth = gaussian_filter(plain.X, (0.0, 0.75, 0.75), mode="constant", cval=-1.0)
-    return plain._replace(X=smooth)
+    return NamedDataset(description, load)
 
 
 def _synthetic(name: str) -> NamedDataset:
@@ -183,20 +150,23 @@ def _synthetic(name: str) -> NamedDataset:
     )
 
 
+_ORIGINALS = {
+    "mnist": "60000 + 10000 grey 28x28 images, 10 digits",
+    "cifar10": "50000 + 10000 colour 32x32 images, 10 classes",
+    "usps": "7291 + 2007 grey 16x16 images, 10 digits",
+    "usps-smoothed": "7291 + 2007 grey 16x16 images, 10 digits, smoothed",
+    "pendigits": "7494 + 3498 rows of 16 numbers, 10 digits",
+    "letter": "16000 + 4000 rows of 16 numbers, 26 letters",
+    "isolet": "6238 + 1559 rows of 617 numbers, 26 spoken letters; not downloaded",
+    **{
+        f"kdd2009-{task}": "50000 rows of 190 numbers and 40 categories, 2 classes: KDD Cup 2009, "
+        f"{task}; not downloaded"
+        for task in KDD_POSITIVES
+    },
+}
 DATASETS: dict[str, NamedDataset] = {
     "digits": NamedDataset("1797 grey 8x8 images, 10 digits; included in scikit-learn", _digits),
-    "mnist": NamedDataset("60000 + 10000 grey 28x28 images, 10 digits", _original("mnist")),
-    "cifar10": NamedDataset("50000 + 10000 colour 32x32 images, 10 classes", _original("cifar10")),
-    "usps": NamedDataset("7291 + 2007 grey 16x16 images, 10 digits", _original("usps")),
-    "usps-smoothed": NamedDataset(
-        "7291 + 2007 grey 16x16 images, 10 digits, smoothed", _usps_smoothed
-    ),
-    "pendigits": NamedDataset("7494 + 3498 rows of 16 numbers, 10 digits", _original("pendigits")),
-    "letter": NamedDataset("16000 + 4000 rows of 16 numbers, 26 letters", _original("letter")),
-    "isolet": NamedDataset(
-        "6238 + 1559 rows of 617 numbers, 26 spoken letters; not downloaded", _isolet
-    ),
-    **{f"kdd2009-{task}": _kddcup(task) for task in KDD_POSITIVES},
+    **{name: _original(name, description) for name, description in _ORIGINALS.items()},
     **{name: _synthetic(name) for name in SYNTHETIC},
 }
 

@@ -16,8 +16,9 @@ import difflib
 import gzip
 import itertools
 import re
+import warnings
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.data.file_options import check_file_option, split_data_text
+from boostsample.experiments.data.dataset import check_share
 from boostsample.files.atomic import readable_file
 from boostsample.labels import check_class_counts, class_values
 
@@ -51,6 +52,9 @@ _CHUNK = 2**20
 _UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
 """Names of columns without one, in files and as pandas and pyarrow write them."""
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+_NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
+_FEW_TEXTS = 0.1
+"""Share of the values of a column, at most, that are taken for typos among numbers."""
 _DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 """Dates of ISO 8601, with or without a time of the day."""
 
@@ -261,6 +265,86 @@ def file_suffix(path: Path) -> str:
     return "".join(path.suffixes[-2 if path.suffix.lower() == ".gz" else -1 :]).lower()
 
 
+# ----------------------------------------------------------------------------------------- options
+
+
+def split_data_text(text: str) -> tuple[str, dict[str, str]]:
+    """Split a name or path from the options that follow it.
+
+    >>> split_data_text("x.csv:label=target:drop=ID,date")
+    ('x.csv', {'label': 'target', 'drop': 'ID,date'})
+    """
+    name, *parts = re.split(r":(?=\s*\w+\s*=)", text)
+    options: dict[str, str] = {}
+    for part in parts:
+        key, _, value = (side.strip() for side in part.partition("="))
+        if key in options:
+            raise SettingError(f"{name}: {key} must be given once, got it twice in {text!r}")
+        options[key] = value
+    return name, options
+
+
+def check_file_option(name: str, value: Any) -> Any:
+    """The value of an option, also from its text; SettingError if it is none.
+
+    >>> check_file_option("drop", "ID,date"), check_file_option("header", "true")
+    (['ID', 'date'], True)
+    """
+    rule, read = _OPTIONS[name]
+    try:
+        return read(value)
+    except SettingError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise SettingError(f"{name} must be {rule}, got {value!r}") from None
+
+
+def _flag(value: Any) -> bool:
+    return value if isinstance(value, bool) else {"true": True, "false": False}[value.lower()]
+
+
+def _column(value: Any) -> str | int:
+    """A column by its name or, if that is a whole number, its position."""
+    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+        raise TypeError
+    try:
+        return int(value)
+    except ValueError:
+        return str(value).strip()
+
+
+def _columns(value: Any) -> list[str | int]:
+    listed = value.split(",") if isinstance(value, str) else value
+    return [*map(_column, [listed] if isinstance(listed, int) else listed)]
+
+
+def _mark(value: Any) -> str:
+    mark = {"tab": "\t", "space": " "}.get(value, value)
+    return chr(ord(mark))
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise TypeError
+    return value
+
+
+_OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "name": ("text", _text),
+    "kind": ("text", _text),
+    "label": ("the name or the position of a column", _column),
+    "drop": ("columns by name or position, as in ID,date", _columns),
+    "category": ("columns by name or position, as in ID,date", _columns),
+    "header": ("true or false", _flag),
+    "delimiter": ("one character, or tab or space", _mark),
+    "decimal": ("'.' or ','", lambda value: {".": ".", ",": ","}[value]),
+    "multilabel": ("true or false", _flag),
+    "validation": ("", check_share),
+}
+FILE_OPTIONS = tuple(_OPTIONS)
+"""All options of files, in texts, grid files and Python. Which of them a format takes is known to
+its reader; `validation` fits any data set, also a named one."""
+
 # ------------------------------------------------------------------------------- lines and columns
 
 
@@ -445,7 +529,28 @@ def _values(texts: Any, decimal: str, where: str) -> Any:
             "after the path of the file (in Python decimal=','), or make the column a category"
         )
     dates = _dates(texts)
-    return texts.to_pandas() if dates is None else dates
+    if dates is not None:
+        return dates
+    _warn_of_few_texts(texts, decimal, where)
+    return texts.to_pandas()
+
+
+def _warn_of_few_texts(texts: Any, decimal: str, where: str) -> None:
+    """A RuntimeWarning if nearly all values of a column are numbers, which a typo hides."""
+    from pyarrow import compute
+
+    known = texts.drop_null()
+    is_number = compute.match_substring_regex(known, _NUMBER.replace("[.]", f"[{decimal}]"))
+    wrong = compute.filter(known, compute.invert(is_number))
+    if len(wrong) <= _FEW_TEXTS * len(known):
+        warnings.warn(
+            f"{where} becomes categories, because {len(wrong):,} of its {len(known):,} values "
+            f"{'is no number' if len(wrong) == 1 else 'are no numbers'}, such as "
+            f"{wrong[0].as_py()!r:.60}; correct them or leave them empty (missing), or name the "
+            "column in --category (:category= of data sets, category= in Python) if it is one",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def _numbers(texts: Any, decimal: str) -> NDArray[Any] | None:

@@ -19,11 +19,11 @@ from boostsample.classifier.inputs.frames import is_number
 from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
-from boostsample.experiments.data.file_options import split_data_text
 from boostsample.experiments.data.table_reader import (
     check_columns,
     check_row_numbers,
     read_table,
+    split_data_text,
     split_label,
 )
 from boostsample.experiments.fitting.held_out_report import Evaluation

@@ -29,7 +29,7 @@ from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
-from boostsample.experiments.data.file_options import (
+from boostsample.experiments.data.table_reader import (
     FILE_OPTIONS,
     check_file_option,
     split_data_text,

@@ -13,8 +13,7 @@ import pytest
 
 from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
-from boostsample.experiments.data.file_options import FILE_OPTIONS
-from boostsample.experiments.data.table_reader import MISSING_MARKS
+from boostsample.experiments.data.table_reader import FILE_OPTIONS, MISSING_MARKS
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
 from tests.paths import ROOT
 

@@ -16,7 +16,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.data.file_options import split_data_text
+from boostsample.experiments.data.table_reader import split_data_text
 from boostsample.experiments.results.read_folder import read_results
 
 NAN = np.nan

@@ -90,7 +90,8 @@ def sha256(content: bytes) -> str:
 
 def toy(*sources: DownloadSource, files: Mapping[str, bytes] | None = None) -> Original:
     contents = files or {"a.bin": CONTENT}
-    return Original("toy", {name: sha256(content) for name, content in contents.items()}, sources)
+    hashes = {name: sha256(content) for name, content in contents.items()}
+    return replace(ORIGINALS["mnist"], name="toy", files=hashes, sources=sources)
 
 
 def files_in(folder: Path) -> list[str]:

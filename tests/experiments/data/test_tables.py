@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +228,37 @@ def test_numbers_have_the_bits_of_python() -> None:
     )
     expected = np.array([*map(float, texts)]).astype(np.float32)
     assert load_dataset("t.csv").X[:, 0].tobytes() == expected.tobytes()
+
+
+def test_a_typo_among_numbers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    values = [*map(str, range(19)), "7 o", *["", "12.5"] * 10]
+    content = lines(*(f"{at},{value},{'ab'[at % 2]}" for at, value in enumerate(values)))
+    says = r"t\.csv: column 'v' becomes categories, because 1 of its 30 values is no number, such "
+    says += "as '7 o'; correct them or leave them empty"
+    fit = ["fit", "t.csv", "--target", "y", *ONE_ROUND, "--no-check", "-o", "m.bsm", "--overwrite"]
+    write(content)
+    compare = ["compare", "--data", "t.csv:label=y", "--rounds", "1", "--strategies", "full"]
+    for command in (fit, [*compare, "--repeats", "1", "--quiet"]):
+        with pytest.warns(RuntimeWarning, match=says):
+            assert main(command) == 0
+    write(content.replace("7 o", "70"))
+    assert main(fit) == 0
+    write(content)
+    capsys.readouterr()
+    with pytest.warns(RuntimeWarning, match=says):
+        assert main(["predict", "m.bsm", "t.csv"]) == 1
+    assert "column 'v' (str) must hold numbers as in training, got '7 o'" in capsys.readouterr().err
+
+    def show(*warning: Any, **_: Any) -> None:
+        sys.stderr.write(warnings.formatwarning(*warning))
+
+    with warnings.catch_warnings(action="default"):
+        warnings.showwarning = show
+        assert main([*fit, "--dry-run"]) == 0
+    assert capsys.readouterr().err.startswith("note: t.csv: column 'v' becomes categories, ")
+    read_table("t.csv:category=v", label="y")  # no warning: it is a category
+    write(lines(*(f"{at},{at % 9 or '9+'},{'ab'[at % 2]}" for at in range(40))))
+    read_table("t.csv", label="y")  # nor here: these are too many
 
 
 # ----------------------------------------------------------------------- data sets, options, labels
