@@ -1,14 +1,56 @@
-"""Options and data of the benchmarks; their parameters depend on the sizes."""
+"""Options, sizes and data of the benchmarks."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 import pytest
 
 from benchmarks.problem import BenchProblem, loaded_problem, synthetic_problem
-from benchmarks.timing import BASELINE, TEST_SIZES, BenchSizes
 from boostsample.registry import strategy_names
+
+BASELINE = "uniform-naive"
+"""The strategy whose rounds are the unit of other rounds."""
+
+
+@dataclass(frozen=True)
+class BenchSizes:
+    """Sizes of the timed work. The kept ratios and the speeds in docs/speed.md belong to these."""
+
+    examples: int = 60_000  # of the synthetic data: N,
+    features: int = 2_000  # F,
+    classes: int = 10  # K
+    rounds: int = 200  # of each strategy,
+    block: int = 20  # of them after a block of the baseline
+    look_classes: tuple[int, ...] = (2, 10, 26, 100)
+    look_features: tuple[int, int] = (10, 250)  # on all examples, on a sample
+    look_sample: int = 1_000
+    searches: int = 100
+    bound_rounds: int = 60  # rounds of laminating beside its bare reads
+    grown: tuple[tuple[str, tuple[int, ...]], ...] = (
+        ("N", tuple(10**4 * n for n in (1, 2, 5, 10, 20, 50, 100, 140, 200))),
+        ("Q", (10, 20, 50, 100, 200, 500, 1_000)),
+        ("T", (500, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000)),
+        ("K", (2, 5, 10, 26, 50, 100)),
+    )
+    sweeps: int = 15  # timings of each size that grows
+
+
+TEST_SIZES = BenchSizes(
+    examples=400,
+    features=24,
+    classes=3,
+    rounds=4,
+    block=2,
+    look_classes=(2, 3),
+    look_features=(4, 8),
+    look_sample=50,
+    bound_rounds=2,
+    grown=(("N", (300, 600)), ("Q", (2, 4)), ("T", (50, 100)), ("K", (2, 3))),
+    sweeps=2,
+)
+"""Sizes where benchmarks run once, as tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -22,14 +64,14 @@ def _sizes(config: pytest.Config) -> BenchSizes:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parameters that depend on the sizes; tests time two of the strategies."""
     sizes = _sizes(metafunc.config)
-    measured = sizes is not TEST_SIZES
-    rest = [name for name in strategy_names() if name not in ("full", "quickboost", BASELINE)]
+    left_out = "full", "quickboost", BASELINE
+    timed = [name for name in strategy_names() if name not in left_out]
     values = {
         "n_labelled": sizes.look_classes,
-        "n_sampled": sizes.samples,
         "grown": [letter for letter, _ in sizes.grown],
-        "strategy": rest if measured else ["mas-q1", "laminating"],
+        "strategy": ["mas-q1", "laminating"] if sizes is TEST_SIZES else timed,
     }
     for name, choices in values.items():
         if name in metafunc.fixturenames:
@@ -38,7 +80,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def sizes(request: pytest.FixtureRequest) -> BenchSizes:
-    """Full sizes if benchmarks are measured, small ones if they run once, as tests."""
     return _sizes(request.config)
 
 
@@ -53,11 +94,3 @@ def problem(request: pytest.FixtureRequest, sizes: BenchSizes) -> BenchProblem:
     if data is None:
         return synthetic_problem(sizes.examples, sizes.features, sizes.classes)
     return loaded_problem(data, os.environ.get("BOOSTSAMPLE_DATA_DIR"))
-
-
-@pytest.fixture(scope="session")
-def wide_problem(sizes: BenchSizes, problem: BenchProblem) -> BenchProblem:
-    """Data with enough features for a bank with tiles."""
-    if problem.bank.n_features >= sizes.sample_features:
-        return problem
-    return synthetic_problem(len(problem.rows), sizes.sample_features, problem.n_classes)

@@ -1,8 +1,10 @@
-"""Data to time: synthetic bins of any size, or the training rows of a data set."""
+"""What benchmarks time, synthetic bins or the training rows of a data set, and how they time it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +16,6 @@ from boostsample.kernels.array_layout import aligned
 from boostsample.labels import encode
 from boostsample.registry import default_families
 from boostsample.rows.weights import SignedWeights, initial_weights
-
-_NEIGHBOURHOOD = 7
-"""Bins by which the classes of the synthetic data shift a feature: edges of about 0.1."""
 
 
 class BenchProblem(NamedTuple):
@@ -54,21 +53,18 @@ class BenchProblem(NamedTuple):
 
 
 def synthetic_problem(n_examples: int, n_features: int, n_classes: int) -> BenchProblem:
-    """Random bins that depend on the class a little, in four families of different strength."""
+    """Random bins in four families, which a class shifts by 0, 7, 14 or 28 bins at most."""
     rng = np.random.default_rng(0)
     classes = rng.integers(0, n_classes, n_examples)
     bins = aligned(n_features * n_examples, np.uint8).reshape(n_features, n_examples)
-    parts = np.array_split(np.arange(n_features), 4)
-    strength = np.repeat([0, 1, 2, 4], [part.size for part in parts])
-    for feature in range(n_features):
-        shift = rng.integers(0, _NEIGHBOURHOOD * strength[feature] + 1, n_classes)
-        noise = rng.integers(0, 200, n_examples, dtype=np.uint8)
-        bins[feature] = 1 + noise + shift.astype(np.uint8)[classes]
-    families = [
-        Columns(part.tolist(), f"made-{k}", n_columns=n_features)
-        for k, part in enumerate(parts)
-        if part.size
-    ]
+    families = []
+    for part, most in zip(np.array_split(np.arange(n_features), 4), (0, 7, 14, 28), strict=True):
+        for feature in part:
+            shift = rng.integers(0, most + 1, n_classes)
+            noise = rng.integers(0, 200, n_examples, dtype=np.uint8)
+            bins[feature] = 1 + noise + shift.astype(np.uint8)[classes]
+        if part.size:
+            families.append(Columns(part.tolist(), f"made-{most}", n_columns=n_features))
     cuts = np.tile(np.arange(254, dtype=np.float32), (n_features, 1))
     bank = FeatureBank(families, bins, cuts, np.full(n_features, 256, np.int16))
     bank.add_tiles()
@@ -83,3 +79,39 @@ def loaded_problem(data: str, data_dir: str | None = None) -> BenchProblem:
     bank = FeatureBank.build(families, loaded.X[train], n_jobs=-1)
     Y = encode(loaded.y[train], loaded.n_classes)
     return BenchProblem(loaded.name, bank, np.arange(len(train)), Y)
+
+
+def seconds_of(work: Callable[..., Any], *args: Any) -> float:
+    """Seconds that a call takes."""
+    before = time.perf_counter()
+    work(*args)
+    return time.perf_counter() - before
+
+
+def time_in_turns(
+    benchmark: Any,
+    work: Callable[..., Any],
+    unit: Callable[[], float],
+    rounds: int,
+    *,
+    setup: Callable[[], tuple[Any, ...]] = tuple,
+    block: int = 1,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Time `work` as a benchmark and, before each `block` of its calls, as many calls of `unit`.
+
+    `setup` makes the arguments of `work`; `unit` returns its own seconds. Returns the seconds of
+    both, float64 (rounds,) each, or (1,) if benchmarks are disabled.
+    """
+    seconds: list[float] = []
+    units: list[float] = []
+
+    def timed(*args: Any) -> None:
+        seconds.append(seconds_of(work, *args))
+
+    def before_each() -> tuple[tuple[Any, ...], dict[str, Any]]:
+        if len(seconds) % block == 0:
+            units.extend(unit() for _ in range(block))
+        return setup(), {}
+
+    benchmark.pedantic(timed, setup=before_each, rounds=rounds)
+    return np.array(seconds), np.array(units[: len(seconds)])

@@ -43,8 +43,6 @@ from boostsample.names import Alternatives
 from boostsample.registry import default_families
 from boostsample.threads.threads import n_threads
 
-_USUAL_COLUMNS = 2000
-_WARM_UP_ROWS = 500
 _STEP = 1.02  # iterations at a point over those at the point before
 _GROWTH = 3  # iterations of a whole fit over those of the fit before
 
@@ -69,19 +67,16 @@ class RaceJob(NamedTuple):
     def for_warm_up(self) -> RaceJob:
         """Two iterations on a few hundred rows of all classes."""
         _, first = np.unique(self.y_train, return_index=True)
-        rows = np.union1d(first, np.arange(min(_WARM_UP_ROWS, self.y_train.size)))
-        small = self._replace(X_train=self.X_train[rows], y_train=self.y_train[rows], n_rounds=2)
-        return small._replace(
-            X_test=self.X_test[:_WARM_UP_ROWS], y_test=self.y_test[:_WARM_UP_ROWS]
-        )
+        rows = np.union1d(first, np.arange(min(500, self.y_train.size)))
+        train = self._replace(X_train=self.X_train[rows], y_train=self.y_train[rows], n_rounds=2)
+        return train._replace(X_test=self.X_test[:500], y_test=self.y_test[:500])
 
 
 def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) -> RaceJob:
     """Draw columns uniformly from the default families of a data set and compute them.
 
     `n_columns` None is 2,000, or all features if there are fewer. `seed` is that of the columns,
-    the families and the split, the data set's first. SettingError if there are fewer features than
-    columns, DataError if rows have several labels.
+    the families and the split, the data set's first.
     """
     if data.is_multilabel:
         raise DataError(
@@ -91,7 +86,7 @@ def make_race_job(data: Dataset, n_columns: int | None = None, seed: int = 0) ->
     families = default_families(data.X.shape[1:], seed=seed, column_names=data.columns)
     first = np.cumsum([0, *(family.n_features for family in families)])
     total = int(first[-1])
-    n = check_integer("columns", min(_USUAL_COLUMNS, total) if n_columns is None else n_columns, 1)
+    n = check_integer("columns", min(2000, total) if n_columns is None else n_columns, 1)
     if n > total:
         raise SettingError(
             f"columns must be at most the {total:,} features of the families of {data.name}, got "
@@ -271,24 +266,16 @@ PEERS = {
 }
 
 
-def peer_installed(name: str) -> bool:
-    """Whether the library of a peer is installed."""
-    if name not in PEERS:
-        raise unknown("peer", name, PEERS)
-    return find_spec(PEERS[name].package) is not None
-
-
 def peer_method(variant: Variant) -> RaceMethod:
-    """A peer with its usual settings, replaced by those of the variant.
-
-    SettingError if the peer is unknown or not installed, or has no such setting.
-    """
-    if not peer_installed(variant.name):
+    """A peer with its usual settings, replaced by those of the variant."""
+    if variant.name not in PEERS:
+        raise unknown("peer", variant.name, PEERS)
+    peer = PEERS[variant.name]
+    if find_spec(peer.package) is None:
         raise SettingError(
             f"{variant.name} is not installed; install it with pip install 'boostsample[peers]', "
             "or leave it out of --peers"
         )
-    peer = PEERS[variant.name]
     usual = Variant.parse(f"{variant.name}:{peer.usual}").settings
     names = [*usual, *peer.further.split()]
     for setting in variant.settings:
@@ -299,20 +286,6 @@ def peer_method(variant: Variant) -> RaceMethod:
 
 
 # -------------------------------------------------------------------------------------- the race
-
-
-class RaceClock:
-    """Adds up the seconds of the calls made through it."""
-
-    seconds = 0.0
-
-    def __call__(self, work: Callable[..., Any], *args: Any) -> Any:
-        """Call work(*args) with the clock running."""
-        before = time.perf_counter()
-        try:
-            return work(*args)
-        finally:
-            self.seconds += time.perf_counter() - before
 
 
 @dataclass(frozen=True)
@@ -336,25 +309,26 @@ class RaceRun:
     """One run of a method; `curve` has iterations, seconds and test error of each point."""
 
     method: str
-    seed: int
     ended: str = ""  # "reached" the error, "limit" of seconds, "rounds" or "nothing left" to learn
     prepared: float | None = None  # seconds for bins or data set; None for whole fits
-    seconds: float = 0.0
-    iterations: int = 0
-    error: float = 100.0
+    seconds: float = 0.0  # on the clock
     curve: list[tuple[int, float, float]] = field(default_factory=list)
 
-    def add(self, iterations: int, seconds: float, error: float) -> None:
-        """Add a point of the curve."""
-        self.iterations, self.seconds, self.error = iterations, seconds, error
-        self.curve.append((iterations, seconds, error))
+    def timed(self, work: Callable[..., Any], *args: Any) -> Any:
+        """Call work(*args) with the clock running."""
+        before = time.perf_counter()
+        result = work(*args)
+        self.seconds += time.perf_counter() - before
+        return result
+
+    @property
+    def iterations(self) -> int:
+        """Iterations at the last point."""
+        return self.curve[-1][0] if self.curve else 0
 
 
 def race(job: RaceJob, methods: Sequence[RaceMethod], rules: RaceRules) -> list[RaceRun]:
-    """Time all methods, which take turns; one that misses the error does not run again.
-
-    SettingError, before anything is timed, if a method fails with its settings.
-    """
+    """Time all methods, which take turns; one that misses the error does not run again."""
     small = job.for_warm_up()  # compiles kernels, loads libraries, checks settings
     for method in methods:
         try:
@@ -375,32 +349,38 @@ def race(job: RaceJob, methods: Sequence[RaceMethod], rules: RaceRules) -> list[
 def time_race_run(job: RaceJob, method: RaceMethod, rules: RaceRules, seed: int) -> RaceRun:
     """Time one run of a method."""
     gc.collect()  # so that this run does not pay for earlier ones
-    run = RaceRun(method.name, seed)
-    (_time_whole if method.whole else _time_pausing)(run, method, job, rules)
+    run = RaceRun(method.name)
+    (_time_whole if method.whole else _time_pausing)(run, method, job, rules, seed)
     return run
 
 
-def _time_pausing(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules) -> None:
+def _time_pausing(
+    run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules, seed: int
+) -> None:
     """Go on until something ends the run."""
-    clock, iterations = RaceClock(), method.start(job, run.seed)
-    scores_of = clock(next, iterations)
-    run.prepared, scores = clock.seconds, 0.0
-    done = due = 0
+    iterations = method.start(job, seed)
+    scores_of = run.timed(next, iterations)
+    run.prepared, scores, done = run.seconds, 0.0, 0
     while not run.ended:
-        if not clock(next, iterations, False):
+        if not run.timed(next, iterations, False):
             run.ended = "nothing left"
-        elif clock.seconds >= rules.limit:
-            run.ended, done = "limit", done + 1
         else:
-            run.ended, done = "rounds" if done + 1 == job.n_rounds else "", done + 1
-        if done > run.iterations and (done >= due or run.ended):
-            scores = scores + scores_of(run.iterations, done)
-            run.add(done, clock.seconds, job.test_error(classify(scores)))
-            run.ended = "reached" if run.error <= rules.error else run.ended
-            due = max(done + 1, int(done * _STEP))
+            done += 1
+            if run.seconds >= rules.limit:
+                run.ended = "limit"
+            elif done == job.n_rounds:
+                run.ended = "rounds"
+        last = run.iterations
+        if done > last and (run.ended or done >= int(_STEP * last)):
+            scores = scores + scores_of(last, done)
+            error = job.test_error(classify(scores))
+            run.curve.append((done, run.seconds, error))
+            run.ended = "reached" if error <= rules.error else run.ended
 
 
-def _time_whole(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules) -> None:
+def _time_whole(
+    run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules, seed: int
+) -> None:
     """Fit with more and more iterations, then once more with those that the error needs.
 
     The curve has the end of each fit with its own time. No fit begins that would exceed the limit
@@ -408,21 +388,21 @@ def _time_whole(run: RaceRun, method: RaceMethod, job: RaceJob, rules: RaceRules
     """
     n = min(2, job.n_rounds)
     while not run.ended:
-        clock = RaceClock()
-        fitted = clock(method.start, job, run.seed, n)
+        run.seconds = 0.0
+        fitted = run.timed(method.start, job, seed, n)
         errors = [job.test_error(codes) for codes in fitted.staged_predict(job.X_test)]
         enough = next((m for m, error in enumerate(errors, 1) if error <= rules.error), 0)
         if 0 < enough < len(errors):
             n = enough
             continue
-        run.add(len(errors), clock.seconds, errors[-1])
+        run.curve.append((len(errors), run.seconds, errors[-1]))
         if enough:
-            run.ended = "reached" if clock.seconds <= rules.limit else "limit"
+            run.ended = "reached" if run.seconds <= rules.limit else "limit"
         elif len(errors) < n:
             run.ended = "nothing left"
         elif n >= job.n_rounds:
             run.ended = "rounds"
-        elif _GROWTH * clock.seconds > rules.limit:
+        elif _GROWTH * run.seconds > rules.limit:
             run.ended = "limit"
         n = min(_GROWTH * n, job.n_rounds)
 
@@ -487,7 +467,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seed=options.seed,
             **{name: value for name, value in charged.items() if value is not None},
         )
-        installed = ",".join(name for name in PEERS if peer_installed(name))
+        installed = ",".join(name for name, peer in PEERS.items() if find_spec(peer.package))
         peers = options.peers or installed or "none"
         methods = [strategy_race_method(variant, plan) for variant in plan.variants]
         methods += map(peer_method, () if peers == "none" else race_variants(peers))

@@ -1,18 +1,12 @@
-"""The micro-kernels that bound a search touch every bin, and only these; turns are taken."""
+"""The micro-kernels that bound a search touch every bin, and only these."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from benchmarks.bounds import (
-    N_BINS,
-    read_bound_kernel,
-    store_bound,
-    store_bound_kernel,
-)
+from benchmarks.bounds import N_BINS, read_bound_kernel, store_bound, store_bound_kernel
 from benchmarks.problem import BenchProblem, synthetic_problem
-from benchmarks.timing import growth_slope, median_ratio
 from boostsample.kernels.array_layout import aligned, row_layout
 
 
@@ -61,11 +55,3 @@ def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples
     total = bins[features][:, examples].sum(dtype=int)
     assert read_bound_kernel(bins, features, 0, examples, 4) == total
     assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
-
-
-def test_slopes_and_paired_ratios() -> None:
-    sizes = [10, 30, 100, 1000]
-    assert growth_slope(sizes, [0.5 * n**1.25 for n in sizes]) == pytest.approx(1.25)
-    assert growth_slope([1, 2, 4], [3.0, 3.0, 3.0]) == pytest.approx(0.0)
-    units = np.array([1.0, 1.0, 2.0, 2.0, 40.0, 40.0])  # a machine that slows down
-    assert median_ratio(3.0 * units, units) == pytest.approx(3.0)
