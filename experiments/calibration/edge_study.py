@@ -1,16 +1,7 @@
 """Calibrate planning: measure the true edges that searches of Q features on T examples find.
 
-At chosen rounds of a run, with the weights before the round's search, for each candidate (Q,T):
-draw Q features uniformly and T examples by their weights, search, and compute the true edge G of
-the winner on all N examples, with votes chosen as in the loop. The mean over repeats is E[G*],
-which [DF11] eq. 9-13 predict from a model of the edges. It is compared with the prediction of the
-strategy and with the edge that the strategy gets, which is measured by replaying its round with
-other random numbers.
-
-With a learner of several searches a round, the run is that of the learner, and what is measured
-and replayed is the first search of the round, of the first term or the root.
-
-Measurements use copies and separate random streams, so that the run has the same bits without them.
+docs/calibration.md has the method. Measurements use copies and separate random streams, so that the
+run has the same bits without them.
 """
 
 from __future__ import annotations
@@ -25,15 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import MOST_REPEATS, check_count
 from boostsample.errors import BoostSampleError, SettingError, StrategyError, one_line
+from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
-from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
@@ -51,7 +41,7 @@ _NOISE_FEATURES, _NOISE_SAMPLES = 64, 10
 Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass
 class EdgeStudy:
     """The measurements of one run.
 
@@ -96,33 +86,14 @@ class EdgeStudy:
         """Budget of a search of the run, in looks."""
         return self.prepared.budget(self.variant, 0)
 
-    def along_budget(self, mark: int, also: tuple[int, int] | None = None) -> list[dict[str, Any]]:
-        """The rows of a round that spend the budget or all examples, of `also`, the strategy's."""
-        rows = [
-            row
-            for row in self.rows
-            if row["round"] == mark
-            and (
-                row["n_examples"] == min(self.n_examples, self.budget // row["n_features"])
-                or (row["n_features"], row["n_examples"]) == also
-                or row["kind"] == "strategy"
-            )
-        ]
-        return sorted(rows, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
-
 
 def check_request(plan: Plan, repeats: int, scheme: str) -> None:
     """Raise SettingError unless `plan` is one run of one strategy and the rest is in range."""
     names = [trained.label for variant in plan.variants for trained in variant.trained]
-    if len(names) != 1:
+    if len(names) != 1 or plan.repeats != 1:
         raise SettingError(
-            f"a calibration needs exactly one strategy, got {', '.join(names)}; "
-            "calibrate each in a separate run"
-        )
-    if plan.repeats != 1:
-        raise SettingError(
-            f"a calibration needs a plan of one repetition, got repeats={plan.repeats}; "
-            "another seed gives another run"
+            "a calibration needs exactly one strategy and one repetition, got "
+            f"{', '.join(names)} and repeats={plan.repeats}; calibrate each in a separate run"
         )
     check_count("repeats", repeats, MOST_REPEATS, 2)
     unbiased_scheme(scheme)
@@ -168,55 +139,41 @@ def calibrate(
     """
     check_request(plan, repeats, scheme)
     run = _StudiedRun(prepare(data, plan), repeats, scheme, progress or (lambda *_: None))
-    rows: list[dict[str, Any]] = []
-    choices: list[dict[str, Any]] = []
-    models: dict[int, Mixture] = {}
+    booster = run.booster
+    study = EdgeStudy(run.prepared, repeats, scheme, [], [], {}, ())
     for mark in plan.marks:
-        run.advance_to(mark - 1)
-        if run.booster.finished:
+        while booster.round < mark - 1 and not booster.finished:
+            run.next_row()
+            run.report("boosting", booster.round, booster.n_rounds)
+        if booster.finished:
             break
-        measured, choice, model = run.measure_round()
-        rows += measured
-        choices.append(choice)
-        if model is not None:
-            models[mark] = model
-    missed = ", ".join(str(mark) for mark in plan.marks[len(choices) :])
+        run.measure_round(study)
+    missed = ", ".join(str(mark) for mark in plan.marks[len(study.choices) :])
     note = (
-        f"{run.variant.label}: training ended in round {run.booster.round} ({run.stopped}); there "
+        f"{run.variant.label}: training ended in round {booster.round} ({booster.stopped}); there "
         f"is no round {missed} to calibrate"
     )
-    if not choices:
+    if not study.choices:
         raise SettingError(f"{note}; name earlier rounds")
-    return EdgeStudy(run.prepared, repeats, scheme, rows, choices, models, (note,) * bool(missed))
+    study.notes = (note,) * bool(missed)
+    return study
 
 
 class _StudiedRun:
     """The run, and its measurements."""
 
     def __init__(self, prepared: Prepared, repeats: int, scheme: str, report: Progress) -> None:
-        data, plan = prepared.data, prepared.plan
-        train_rows, _ = prepared.splits[0]
-        labels = encode(data.y[train_rows], data.n_classes)
-        bank = make_bank(
-            plan.bank.name,
-            prepared.families,
-            data.X,
-            train_rows,
-            progress=partial(report, "features"),
-            n_jobs=-1 if plan.n_jobs is None else plan.n_jobs,
-            name=data.name,
-            **plan.bank.settings,
-        )
+        plan = prepared.plan
+        n_jobs = -1 if plan.n_jobs is None else plan.n_jobs
+        split = TrainingSplit(prepared, 0, progress=partial(report, "features"), n_jobs=n_jobs)
         self.prepared, self.repeats, self.scheme, self.report = prepared, repeats, scheme, report
-        self.pool = prepared.pool(0)
         self.variant = prepared.variants[0]
-        self.seeds = self.variant.stream(data.seeded_by, plan.seed, 0)
-        self.stopped = ""
+        self.seeds = self.variant.stream(prepared.data.seeded_by, plan.seed, 0)
         report("compiling", 0, 1)
         self.booster = Booster(
-            bank,
-            train_rows,
-            labels,
+            split.bank,
+            split.train_rows,
+            split.labels,
             self.variant.strategy(),
             plan.learner,
             n_rounds=plan.n_rounds,
@@ -226,72 +183,82 @@ class _StudiedRun:
             **plan.step_settings,
         )
         report("compiling", 1, 1)
-        self.measurer = EdgeMeasurer(bank, train_rows, labels, plan.weights)
+        self.measurer = EdgeMeasurer(split.bank, split.train_rows, split.labels, plan.weights)
 
-    def advance_to(self, n_rounds: int) -> None:
-        """Boost until that many rounds are done."""
-        while self.booster.round < n_rounds and not self.booster.finished:
-            self._next_row()
-            self.report("boosting", self.booster.round, self.booster.n_rounds)
-
-    def measure_round(self) -> tuple[list[dict[str, Any]], dict[str, Any], Mixture | None]:
-        """Do the next round of the run and measure it: its rows, its choice and the model."""
-        before = self.booster.state()
-        row = self._next_row()
-        after, mark, stopped = self.booster.state(), self.booster.round, self.stopped
+    def measure_round(self, study: EdgeStudy) -> None:
+        """Do the next round of the run, and add its measurements to a study."""
+        booster, pool, repeats = self.booster, self.prepared.pool(0), self.repeats
+        before = booster.state()
+        row = self.next_row()
+        after, mark = booster.state(), booster.round
         self.measurer.restore(before)
-        columns = candidate_pairs(self.pool.n_features, self.pool.n_examples, self.booster.budget)
+        columns = candidate_pairs(pool.n_features, pool.n_examples, booster.budget)
         pairs = [(q, t) for t, sizes in columns.items() for q in sizes]
-        edges = np.empty((self.repeats, len(pairs), 2))
-        replays = np.empty((self.repeats, 2))
-        rng = self._rng(mark, _GRID)
-        seeds = self._seeds(mark, _REPLAY).spawn(self.repeats)
-        for at in range(self.repeats):
-            self.report(f"measuring round {mark}", at, self.repeats)
+        edges = np.empty((repeats, len(pairs), 2))
+        replays = np.empty((repeats, 2))
+        rng = np.random.default_rng(self._seeds(mark, _GRID))
+        for at, seed in enumerate(self._seeds(mark, _REPLAY).spawn(repeats)):
+            self.report(f"measuring round {mark}", at, repeats)
             edges[at] = self.measurer.measure(columns, self.scheme, rng)
-            state = np.random.default_rng(seeds[at]).bit_generator.state
-            self.booster.restore({**before, "rng": state})
-            replayed = self._next_row()
+            booster.restore({**before, "rng": np.random.default_rng(seed).bit_generator.state})
+            replayed = self.next_row()
             replays[at] = replayed["edge"], replayed["edge_estimated"]
-        self.booster.restore(after)
-        self.stopped = stopped
+        booster.restore(after)
         # The largest of many means is too large, so that the best pair is measured again.
         q, t = pairs[int(np.argmax(edges[:, :, 0].mean(axis=0)))]
-        rng = self._rng(mark, _BEST)
-        again = [self.measurer.measure({t: (q,)}, self.scheme, rng)[0] for _ in range(self.repeats)]
-        self.report(f"measuring round {mark}", self.repeats, self.repeats)
+        rng = np.random.default_rng(self._seeds(mark, _BEST))
+        again = [self.measurer.measure({t: (q,)}, self.scheme, rng)[0] for _ in range(repeats)]
+        self.report(f"measuring round {mark}", repeats, repeats)
 
-        model = edge_model(row, [family.size for family in self.pool.families])
-        choice = chosen_pair(row, self.pool.families)
-        n_all, strategy = self.pool.n_examples, _summary(replays)
-        noise = self._noise(mark, [choice["n_examples"], *columns])
-        choice |= _worth(strategy, (q, t), _summary(np.array(again))) | noise
-        shared = {
-            "data": self.prepared.data.name,
-            "strategy": self.variant.name,
-            "settings": self.variant.settings_text,
-            "round": mark,
-        }
+        model = edge_model(row, [family.size for family in pool.families])
+        choice = chosen_pair(row, pool.families)
 
-        def entry(kind: str, q: int, t: int, summary: Any, predicted: float | None) -> Any:
-            place = {"kind": kind, "n_features": q, "n_examples": t}
-            predictions = {"edge_predicted": predicted, "repeats": self.repeats}
-            return shared | place | summary | predictions
+        def entry(kind: str, pair: tuple[int, int], searches: Values, predicted: Any) -> Any:
+            true = searches[:, 0]
+            return {
+                "data": self.prepared.data.name,
+                "strategy": self.variant.name,
+                "settings": self.variant.settings_text,
+                "round": mark,
+                "kind": kind,
+                "n_features": pair[0],
+                "n_examples": pair[1],
+                "edge": float(true.mean()),
+                "edge_error": float(true.std(ddof=1) / math.sqrt(true.size)),
+                "edge_estimated": float(searches[:, 1].mean()),
+                "edge_predicted": predicted,
+                "repeats": repeats,
+            }
 
-        def predicted(q: int, t: int) -> float | None:
-            return None if model is None else predict_edge(model, q, t, n_all)
-
-        rows = [
-            entry("grid", q, t, _summary(edges[:, at]), predicted(q, t))
-            for at, (q, t) in enumerate(pairs)
-        ]
+        for at, pair in enumerate(pairs):
+            predicted = None if model is None else predict_edge(model, *pair, pool.n_examples)
+            study.rows.append(entry("grid", pair, edges[:, at], predicted))
         place = choice["n_features"], choice["n_examples"]
-        return [*rows, entry("strategy", *place, strategy, choice["edge_predicted"])], choice, model
+        strategy = entry("strategy", place, replays, choice["edge_predicted"])
+        best = entry("best", (q, t), np.array(again), None)
+        share = error = math.nan  # if no edge was found
+        if strategy["edge"] > 0 and best["edge"] > 0:
+            share = strategy["edge"] / best["edge"]
+            error = share * math.hypot(*(s["edge_error"] / s["edge"] for s in (strategy, best)))
+        choice |= {
+            "edge_expected": strategy["edge"],
+            "edge_expected_error": strategy["edge_error"],
+            "best_features": q,
+            "best_examples": t,
+            "best_edge": best["edge"],
+            "best_edge_error": best["edge_error"],
+            "share": share,
+            "share_error": error,
+        }
+        study.rows.append(strategy)
+        study.choices.append(choice | self._noise(mark, [choice["n_examples"], *columns]))
+        if model is not None:
+            study.models[mark] = model
 
-    def _next_row(self) -> dict[str, Any]:
+    def next_row(self) -> dict[str, Any]:
         """Do one round and return the row of its first search; errors name strategy and round."""
         try:
-            row = self.booster.next_round().rows[0]
+            return self.booster.next_round().rows[0]
         except (BoostSampleError, MemoryError):
             raise
         except Exception as error:
@@ -299,57 +266,23 @@ class _StudiedRun:
                 f"calibration stopped: strategy {self.variant.label!r} failed in round "
                 f"{self.booster.round + 1}: {type(error).__name__}: {one_line(error)}"
             ) from error
-        self.stopped = row["stopped"]
-        return row
 
     def _seeds(self, mark: int, part: int) -> np.random.SeedSequence:
         """Random numbers of one part of one round, independent of the run and of all others."""
         return np.random.SeedSequence(self.seeds.entropy, spawn_key=(mark, part))
 
-    def _rng(self, mark: int, part: int) -> np.random.Generator:
-        return np.random.default_rng(self._seeds(mark, part))
-
     def _noise(self, mark: int, examples: Sequence[int]) -> dict[str, Any]:
         """Bias and variance of edges on the first of these T below N; None if all are N."""
-        n_features = min(_NOISE_FEATURES, self.pool.n_features)
-        size = next((t for t in examples if t < self.pool.n_examples), None)
-        bias = variance = None
-        if size is not None and n_features >= 2:
-            rng = self._rng(mark, _NOISE)
-            samples = range(_NOISE_SAMPLES)
-            noise = [self.measurer.noise(n_features, size, self.scheme, rng) for _ in samples]
-            bias, variance = np.mean(noise, axis=0).tolist()
-        else:
-            size = None
+        pool = self.prepared.pool(0)
+        n_features = min(_NOISE_FEATURES, pool.n_features)
+        size = next((t for t in examples if t < pool.n_examples), None)
+        if size is None or n_features < 2:
+            return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
+        rng = np.random.default_rng(self._seeds(mark, _NOISE))
+        samples = range(_NOISE_SAMPLES)
+        noise = [self.measurer.noise(n_features, size, self.scheme, rng) for _ in samples]
+        bias, variance = np.mean(noise, axis=0).tolist()
         return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}
-
-
-def _summary(edges: Values) -> dict[str, float]:
-    """Mean G of searches (n, 2), its standard error, and mean H."""
-    true = edges[:, 0]
-    error = true.std(ddof=1) / math.sqrt(true.size)
-    summary = {"edge": true.mean(), "edge_error": error, "edge_estimated": edges[:, 1].mean()}
-    return {name: float(value) for name, value in summary.items()}
-
-
-def _worth(
-    strategy: Mapping[str, float], pair: tuple[int, int], best: Mapping[str, float]
-) -> dict[str, Any]:
-    """E[G*] of the strategy and of the best pair; the share is NaN if no edge was found."""
-    share = error = math.nan
-    if strategy["edge"] > 0 and best["edge"] > 0:
-        share = strategy["edge"] / best["edge"]
-        error = share * math.hypot(*(s["edge_error"] / s["edge"] for s in (strategy, best)))
-    return {
-        "edge_expected": strategy["edge"],
-        "edge_expected_error": strategy["edge_error"],
-        "best_features": pair[0],
-        "best_examples": pair[1],
-        "best_edge": best["edge"],
-        "best_edge_error": best["edge_error"],
-        "share": share,
-        "share_error": error,
-    }
 
 
 def candidate_pairs(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:

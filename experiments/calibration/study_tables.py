@@ -1,34 +1,39 @@
-"""Tables, CSV rows and the picture of a calibration."""
+"""Tables, CSV rows and the picture of a calibration; Figure 2 of [DF11] from the closed form."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from boostsample.experiments.calibration.edge_study import EdgeStudy
 from boostsample.experiments.plots.drawing.figures import (
     COLOURS,
+    DASHES,
     decade_ticks,
     legend_below,
+    new_figure,
     new_panels,
     styled_axes,
 )
-from boostsample.experiments.tables.formats import guarded_text
+from boostsample.experiments.tables.formats import csv_text
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import write_file
-from boostsample.planning.expected_edge import expected_edge_curve
+from boostsample.planning.expected_edge import expected_edge_curve, gaussian_expected_edge
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Row = Mapping[str, Any]
+FIGURE_2_VARIANCES = (1e-2, 1e-4)
+"""Var(G) of the upper and the lower half of Figure 2 of [DF11]."""
+FIGURE_2_COSTS = (1_000, 10_000, 100_000)
+"""Q T of its curves; the paper's text does not give its costs."""
+_MOST_FEATURES, _MOST_EXAMPLES = 10_000, 100_000
 
 
 def _edge(value: float | None) -> str:
@@ -39,91 +44,18 @@ def _measured(value: float, error: float) -> str:
     return f"{value:.4f} ({error:.4f})"
 
 
-def _share(share: float, error: float) -> str:
-    return "n/a" if math.isnan(share) else f"{100 * share:.1f} ({100 * error:.1f})"
+def study_tables(study: EdgeStudy) -> list[Table]:
+    """Two tables of each round, one of the noise if samples were drawn, and one of the choices."""
+    tables = []
+    for choice in study.choices:
+        tables += [_pairs_table(study, choice["round"]), calibration_budget_table(study, choice)]
+    noisy = [choice for choice in study.choices if choice["noise_examples"] is not None]
+    if noisy:
+        tables.append(_noise_table(noisy))
+    return [*tables, _choices_table(study)]
 
 
-def _off(predicted: float | None, measured: float) -> str:
-    if predicted is None or measured <= 0:
-        return "n/a"
-    return f"{100 * (predicted / measured - 1):+.0f}"
-
-
-def _table(title: str, columns: Mapping[str, Callable[[_Row], str]], rows: list[Any]) -> Table:
-    texts = columns.values()
-    return Table(title, tuple(columns), tuple(tuple(text(row) for text in texts) for row in rows))
-
-
-def calibration_choices_table(study: EdgeStudy) -> Table:
-    """One row a round: the choice, its prediction, its measured edge, and the best pair."""
-    columns: dict[str, Callable[[_Row], str]] = {
-        "round": lambda row: f"{row['round']:,}",
-        "Q": lambda row: f"{row['n_features']:,}",
-        "T": lambda row: f"{row['n_examples']:,}",
-        "predicted": lambda row: _edge(row["edge_predicted"]),
-        "H": lambda row: _edge(row["edge_estimated"]),
-        "G": lambda row: _edge(row["edge"]),
-        "E[G*]": lambda row: _measured(row["edge_expected"], row["edge_expected_error"]),
-        "best Q": lambda row: f"{row['best_features']:,}",
-        "best T": lambda row: f"{row['best_examples']:,}",
-        "best E[G*]": lambda row: _measured(row["best_edge"], row["best_edge_error"]),
-        "share in %": lambda row: _share(row["share"], row["share_error"]),
-    }
-    if any(choice["families"] for choice in study.choices):
-        columns["families"] = lambda row: str(row["families"])
-    title = (
-        f"{study.variant.label}: its choice in this run, E[G*] of such a round, and the best "
-        "point; mean (standard error)"
-    )
-    return _table(title, columns, study.choices)
-
-
-def calibration_budget_table(study: EdgeStudy, mark: int) -> Table:
-    """A round along the budget: measured and predicted edges of each (Q,T) that spends it.
-
-    Includes the best pair even if it spends less.
-    """
-    (choice,) = (choice for choice in study.choices if choice["round"] == mark)
-    best = choice["best_features"], choice["best_examples"]
-
-    def name(row: _Row) -> str:
-        if row["kind"] == "strategy":
-            return "chosen"
-        return "best" if (row["n_features"], row["n_examples"]) == best else ""
-
-    columns: dict[str, Callable[[_Row], str]] = {
-        "Q": lambda row: f"{row['n_features']:,}",
-        "T": lambda row: f"{row['n_examples']:,}",
-        "E[G*]": lambda row: _measured(row["edge"], row["edge_error"]),
-        "mean H": lambda row: _edge(row["edge_estimated"]),
-    }
-    if mark in study.models:
-        columns["predicted"] = lambda row: _edge(row["edge_predicted"])
-        columns["off by %"] = lambda row: _off(row["edge_predicted"], row["edge"])
-    title = (
-        f"round {mark:,}, along the budget of {study.budget:,} looks: the winner of Q features on "
-        "T examples; mean (standard error)"
-    )
-    return _table(title, {**columns, "": name}, study.along_budget(mark, best))
-
-
-def calibration_noise_table(study: EdgeStudy) -> Table | None:
-    """Bias and noise of estimated edges, one row a round; None if no sample was drawn."""
-    columns: dict[str, Callable[[_Row], str]] = {
-        "round": lambda row: f"{row['round']:,}",
-        "T": lambda row: f"{row['noise_examples']:,}",
-        "mean H - G": lambda row: _edge(row["noise_bias"]),
-        "T var(H - G)": lambda row: f"{row['noise_variance']:.2f}",
-    }
-    title = (
-        "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times its "
-        "variance over features (planning assumes 1 - G^2)"
-    )
-    rows = [choice for choice in study.choices if choice["noise_examples"] is not None]
-    return _table(title, columns, rows) if rows else None
-
-
-def calibration_pairs_table(study: EdgeStudy, mark: int) -> Table:
+def _pairs_table(study: EdgeStudy, mark: int) -> Table:
     """All pairs of a round: measured E[G*], a row for each Q, a column for each T."""
     edges = {
         (row["n_features"], row["n_examples"]): _edge(row["edge"])
@@ -131,25 +63,110 @@ def calibration_pairs_table(study: EdgeStudy, mark: int) -> Table:
         if (row["round"], row["kind"]) == (mark, "grid")
     }
     examples = sorted({t for _, t in edges}, reverse=True)
+    rows = [
+        (f"{q:,}", *(edges.get((q, t), "") for t in examples))
+        for q in sorted({q for q, _ in edges})
+    ]
+    title = f"round {mark:,}, E[G*] within the budget: features Q down, examples T across"
+    return Table(title, ("Q", *(f"{t:,}" for t in examples)), tuple(rows))
+
+
+def along_budget(study: EdgeStudy, choice: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a round that spend the budget or all examples, the best pair, the strategy."""
+    best = choice["best_features"], choice["best_examples"]
+    rows = [
+        row
+        for row in study.rows
+        if row["round"] == choice["round"]
+        and (
+            row["n_examples"] == min(study.n_examples, study.budget // row["n_features"])
+            or (row["n_features"], row["n_examples"]) == best
+            or row["kind"] == "strategy"
+        )
+    ]
+    return sorted(rows, key=lambda row: (row["n_features"], -row["n_examples"], row["kind"]))
+
+
+def calibration_budget_table(study: EdgeStudy, choice: Mapping[str, Any]) -> Table:
+    """A round along the budget: measured and predicted edges of each (Q,T) that spends it.
+
+    Includes the best pair even if it spends less.
+    """
+    best = choice["best_features"], choice["best_examples"]
+    rows = []
+    for row in along_budget(study, choice):
+        edge, predicted = row["edge"], row["edge_predicted"]
+        known = predicted is not None and edge > 0
+        pair = row["n_features"], row["n_examples"]
+        mark = "best" if pair == best else ""
+        entries = [*map("{:,}".format, pair), _measured(edge, row["edge_error"])]
+        entries.append(_edge(row["edge_estimated"]))
+        if choice["round"] in study.models:
+            entries += [
+                _edge(predicted),
+                f"{100 * (predicted / edge - 1):+.0f}" if known else "n/a",
+            ]
+        rows.append((*entries, "chosen" if row["kind"] == "strategy" else mark))
+    more = ("predicted", "off by %") if choice["round"] in study.models else ()
     return Table(
-        f"round {mark:,}, E[G*] within the budget: features Q down, examples T across",
-        ("Q", *(f"{t:,}" for t in examples)),
+        f"round {choice['round']:,}, along the budget of {study.budget:,} looks: the winner of Q "
+        "features on T examples; mean (standard error)",
+        ("Q", "T", "E[G*]", "mean H", *more, ""),
+        tuple(rows),
+    )
+
+
+def _noise_table(choices: list[dict[str, Any]]) -> Table:
+    """Bias and noise of estimated edges, one row a round."""
+    return Table(
+        "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times its "
+        "variance over features (planning assumes 1 - G^2)",
+        ("round", "T", "mean H - G", "T var(H - G)"),
         tuple(
-            (f"{q:,}", *(edges.get((q, t), "") for t in examples))
-            for q in sorted({q for q, _ in edges})
+            (
+                f"{choice['round']:,}",
+                f"{choice['noise_examples']:,}",
+                _edge(choice["noise_bias"]),
+                f"{choice['noise_variance']:.2f}",
+            )
+            for choice in choices
         ),
+    )
+
+
+def _choices_table(study: EdgeStudy) -> Table:
+    """One row a round: the choice, its prediction, its measured edge, and the best pair."""
+    listed = any(choice["families"] for choice in study.choices)
+    rows = []
+    for choice in study.choices:
+        share, error = 100 * choice["share"], 100 * choice["share_error"]
+        rows.append(
+            (
+                f"{choice['round']:,}",
+                f"{choice['n_features']:,}",
+                f"{choice['n_examples']:,}",
+                *map(_edge, (choice["edge_predicted"], choice["edge_estimated"], choice["edge"])),
+                _measured(choice["edge_expected"], choice["edge_expected_error"]),
+                f"{choice['best_features']:,}",
+                f"{choice['best_examples']:,}",
+                _measured(choice["best_edge"], choice["best_edge_error"]),
+                "n/a" if math.isnan(share) else f"{share:.1f} ({error:.1f})",
+                *((choice["families"],) if listed else ()),
+            )
+        )
+    names = ("round", "Q", "T", "predicted", "H", "G", "E[G*]", "best Q", "best T", "best E[G*]")
+    return Table(
+        f"{study.variant.label}: its choice in this run, E[G*] of such a round, and the best "
+        "point; mean (standard error)",
+        (*names, "share in %", *(("families",) if listed else ())),
+        tuple(rows),
     )
 
 
 def write_calibration_rows(study: EdgeStudy, path: Path) -> None:
     """Write the rows as CSV, atomically; DataError if the file cannot be written."""
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(study.rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in study.rows:
-        texts = {name: guarded_text(text) for name, text in row.items() if isinstance(text, str)}
-        writer.writerow({**row, **texts})
-    write_file(path, text.getvalue(), "rows")
+    text = csv_text(list(study.rows[0]), [[*row.values()] for row in study.rows])
+    write_file(path, f"{text}\n", "rows")
 
 
 @styled_axes
@@ -159,7 +176,7 @@ def calibration_figure(study: EdgeStudy) -> Figure:
     n_columns = min(n, 2 if n <= 4 else 3)
     figure, panels = new_panels(n, n_columns, 2.8, 1.0 + 4.5 * n_columns)
     for axes, choice in zip(panels, study.choices, strict=True):
-        _panel(axes, study, choice)
+        _draw_round(axes, study, choice)
     place = panels[0].get_subplotspec()
     assert place is not None, "panels are places of a grid"
     n_columns = place.get_gridspec().ncols  # fewer in a narrow picture
@@ -177,29 +194,26 @@ def calibration_figure(study: EdgeStudy) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, study: EdgeStudy, choice: _Row) -> None:
-    mark = choice["round"]
-    rows = [row for row in study.along_budget(mark) if row["kind"] == "grid"]
-    features, edges, errors = (
-        np.array([row[name] for row in rows], dtype=np.float64)
-        for name in ("n_features", "edge", "edge_error")
-    )
+def _draw_round(axes: Axes, study: EdgeStudy, choice: Mapping[str, Any]) -> None:
+    best = choice["best_features"], choice["best_examples"]
+    grid = [row for row in along_budget(study, choice) if row["kind"] == "grid"]
+    (height,) = (row["edge"] for row in grid if (row["n_features"], row["n_examples"]) == best)
+    spending = [
+        (row["n_features"], row["edge"], row["edge_error"])
+        for row in grid
+        if row["n_examples"] == min(study.n_examples, study.budget // row["n_features"])
+    ]
+    features, edges, errors = np.array(spending, dtype=np.float64).T
     axes.plot(features, edges, color=COLOURS[0], marker="o", markersize=3, label="measured")
     band = (edges - 2 * errors, edges + 2 * errors)
     style: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.2, "linewidth": 0}
     axes.fill_between(features, *band, **style, label="two standard errors to each side")
-    if mark in study.models:
+    if choice["round"] in study.models:
         pool = study.prepared.pool(0)
-        model = study.models[mark]
+        model = study.models[choice["round"]]
         curve = expected_edge_curve(model, pool.n_features, pool.n_examples, study.budget)
         style = {"color": COLOURS[1], "linestyle": "--"}
         axes.plot(curve.n_features, curve.edges, **style, label="predicted")
-    best = choice["best_features"], choice["best_examples"]
-    height = next(
-        row["edge"]
-        for row in study.rows
-        if (row["round"], row["n_features"], row["n_examples"]) == (mark, *best)
-    )
     ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": COLOURS[6]}
     axes.plot([best[0]], [height], "o", label="best point", **ring)
     axes.errorbar(
@@ -215,4 +229,95 @@ def _panel(axes: Axes, study: EdgeStudy, choice: _Row) -> None:
     decade_ticks(axes.xaxis, integer=True)
     axes.margins(y=0.08)
     axes.set_ylim(bottom=0.0)
-    axes.set_title(f"round {mark:,}")
+    axes.set_title(f"round {choice['round']:,}")
+
+
+# --------------------------------------------------------------------------------------- Figure 2
+
+
+def figure_2_table() -> Table:
+    """The best Q and T of Figure 2 for each variance and cost, with their edges."""
+    rows = []
+    for variance in FIGURE_2_VARIANCES:
+        for cost in FIGURE_2_COSTS:
+            q, edge = figure_2_optimum(variance, cost)
+            rows.append((f"{cost:,}", f"{variance:g}", f"{q:,}", f"{cost / q:,.1f}", f"{edge:.4f}"))
+    return Table(
+        "the largest E[G*] for edges N(0, variance) and noise N(0, 1/T), at cost Q T",
+        ("cost", "variance", "Q", "T", "E[G*]"),
+        tuple(rows),
+    )
+
+
+def figure_2_optimum(variance: float, cost: int) -> tuple[int, float]:
+    """The integer Q from 1 to `cost` of largest e(Q, cost / Q) for edges N(0, variance), and e.
+
+    >>> [figure_2_optimum(variance, 10_000)[0] for variance in (1e-2, 1e-4)]
+    [52, 6]
+    """
+
+    def edge(q: int) -> float:
+        return gaussian_expected_edge(q, cost / q, variance)
+
+    low, high = 1, cost
+    while high - low > 2:  # e has one peak: c_Q grows more and more slowly, the noise faster
+        third = (high - low) // 3
+        left, right = low + third, high - third
+        low, high = (left, high) if edge(left) < edge(right) else (low, right)
+    best = max(range(low, high + 1), key=edge)
+    return best, edge(best)
+
+
+@styled_axes
+def figure_2() -> Figure:
+    """Draw Figure 2 of [DF11] from eq. 17, one row a variance: over Q and T, and along three costs.
+
+    Shows the paper's surfaces as contours, with lines of equal cost.
+    """
+    from boostsample.experiments.plots.drawing.log_ticks import tick_name
+
+    figure = new_figure(7.6)
+    rows = figure.subplots(len(FIGURE_2_VARIANCES), 2)
+    for (left, right), variance in zip(rows, FIGURE_2_VARIANCES, strict=True):
+        q, t = _integers(_MOST_FEATURES, 33), np.geomspace(1, _MOST_EXAMPLES, 33)
+        surface = [
+            [gaussian_expected_edge(n, size, variance) for n in q.tolist()] for size in t.tolist()
+        ]
+        figure.colorbar(left.contourf(q, t, np.array(surface), levels=12), ax=left)
+        left.set_yscale("log")
+        left.set_ylim(1, _MOST_EXAMPLES)
+        left.set_ylabel("number of samples T")
+        decade_ticks(left.yaxis)
+        left.grid(visible=False)
+        for number, cost in enumerate(FIGURE_2_COSTS):
+            style = {"color": COLOURS[number], "linestyle": DASHES[number]}
+            q = _integers(min(_MOST_FEATURES, cost), 120)
+            edges = [gaussian_expected_edge(n, cost / n, variance) for n in q.tolist()]
+            right.plot(q, edges, label=f"T Q = {cost:,}", **style)
+            best, highest = figure_2_optimum(variance, cost)
+            right.plot([best], [highest], "o", color=style["color"])
+            left.plot(q, cost / q, **{**style, "color": "white"}, linewidth=1.0)
+            left.plot([best], [cost / best], "o", color="white")
+        for axes in (left, right):
+            axes.set_xscale("log")
+            axes.set_xlim(1, _MOST_FEATURES)
+            axes.set_xlabel("number of weak learners Q")
+            decade_ticks(axes.xaxis)
+        power = tick_name(variance, powers=True)
+        left.set_title(f"E[G*], G ~ N(0, {power})")
+        right.set_title(f"E[G*] at fixed costs, G ~ N(0, {power})")
+        right.set_ylim(bottom=0.0)
+    legend_below(
+        figure, [rows[0][1]], ncols=len(FIGURE_2_COSTS), handlelength=2.0, columnspacing=2.0
+    )
+    figure.suptitle(
+        "Expected true edge of the best of Q weak learners on T samples, Δ ~ N(0, 1/T):\n"
+        "s² / √(s² + 1/T) · E[max of Q N(0, 1)]\n"
+        "([DF11] Figure 2 from eq. 17; dots: the best Q of each cost)"
+    )
+    return figure
+
+
+def _integers(most: int, n: int) -> NDArray[np.int64]:
+    """About n integers from 1 to `most`, at about equal ratios."""
+    return np.unique(np.rint(np.geomspace(1, most, n)).astype(np.int64))

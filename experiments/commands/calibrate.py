@@ -137,11 +137,8 @@ def _print_study(study: EdgeStudy) -> None:
             f"learner {prepared.learner_in_use}: measured are the first searches of the rounds, "
             "those of the first terms or roots\n"
         )
-    for choice in study.choices:
-        print_table(study_tables.calibration_pairs_table(study, choice["round"]))
-        print_table(study_tables.calibration_budget_table(study, choice["round"]))
-    print_table(study_tables.calibration_noise_table(study))
-    print_table(study_tables.calibration_choices_table(study))
+    for table in study_tables.study_tables(study):
+        print_table(table)
     mean, error = study.mean_share
     print_line(
         f"share of the best point, mean over rounds: {100 * mean:.1f} ({100 * error:.1f}) %\n"
@@ -153,16 +150,17 @@ def _print_study(study: EdgeStudy) -> None:
 def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
     """Draw the closed form; SettingError if options of a run are given."""
     others = ("figure2", "overwrite", "quiet", *options.LAYOUT)
-    names = [name for name in context.params if name not in others]
     given = [
-        f"--{name.replace('_', '-')}" for name in names if options.given_options(context, name)
+        f"--{name.replace('_', '-')}"
+        for name in context.params
+        if name not in others and options.given_options(context, name)
     ]
     if given:
         raise SettingError(
             f"--figure2 is drawn from a formula and runs nothing, but {', '.join(given)} is for a "
             "run; leave it out, or draw the figure with a separate command"
         )
-    from boostsample.experiments.calibration.figure_2 import figure_2, figure_2_table
+    from boostsample.experiments.calibration.study_tables import figure_2, figure_2_table
     from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
 
     picture = check_picture(path, overwrite=overwrite)

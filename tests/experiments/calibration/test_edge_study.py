@@ -272,7 +272,7 @@ def test_a_run_that_ends_early_says_so() -> None:
 
 
 def test_a_run_has_one_repetition(data: Dataset) -> None:
-    with pytest.raises(SettingError, match="one repetition, got repeats=3"):
+    with pytest.raises(SettingError, match="one repetition, got mas-naive and repeats=3"):
         calibrate(data, plan_of("mas-naive", 1, repeats=3), repeats=2)
 
 

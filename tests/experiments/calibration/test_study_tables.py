@@ -15,15 +15,13 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.calibration import edge_study
 from boostsample.experiments.calibration.edge_study import EdgeStudy, calibrate
-from boostsample.experiments.calibration.figure_2 import (
+from boostsample.experiments.calibration.study_tables import (
     FIGURE_2_COSTS,
     FIGURE_2_VARIANCES,
-    figure_2,
-    figure_2_optimum,
-)
-from boostsample.experiments.calibration.study_tables import (
     calibration_budget_table,
     calibration_figure,
+    figure_2,
+    figure_2_optimum,
     write_calibration_rows,
 )
 from boostsample.experiments.commands.cli import main
@@ -59,7 +57,7 @@ def column(table: Table, name: str) -> list[str]:
 
 def test_the_budget_table_marks_choice_and_best(study: EdgeStudy) -> None:
     for choice in study.choices:
-        table = calibration_budget_table(study, choice["round"])
+        table = calibration_budget_table(study, choice)
         assert column(table, "").count("chosen") == 1
         assert column(table, "").count("best") == 1
         at = {name: row for row in table.rows if (name := row[-1])}
