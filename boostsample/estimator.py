@@ -45,16 +45,13 @@ from boostsample.classifier.fit_run import (
 )
 from boostsample.classifier.fitted import InitModel
 from boostsample.classifier.inputs.fit_inputs import (
-    FitInputs,
     check_fit_inputs,
     check_prediction_inputs,
     inputs_are_numbers,
     make_families,
     merged_columns,
-    with_weight,
 )
 from boostsample.classifier.inputs.fit_rows import (
-    FitRows,
     HeldScores,
     check_held,
     eval_sets,
@@ -62,13 +59,13 @@ from boostsample.classifier.inputs.fit_rows import (
     validation_is_used,
 )
 from boostsample.classifier.inputs.frames import frame_of
+from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import best_temperature, largest_score
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import label_offsets
 from boostsample.errors import SettingError
 from boostsample.family import Family
-from boostsample.labels import classes_and_labels
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
@@ -352,11 +349,10 @@ class BoostSampleClassifier(
             numbers = start.read_numbers(self.families)
         columns = None if start is None else start.columns
         X = frame_of(X)
-        inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
-        families = self._families(X, inputs, start)
-        weighted = np.flatnonzero(inputs.weight > 0)
-        multi_label = inputs.labels.ndim == 2
-        classes, labels = classes_and_labels(inputs.labels, weighted)
+        rows, classes, multi_label, seen = check_fit_inputs(
+            self, X, y, sample_weight, numbers=numbers, columns=columns
+        )
+        families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
         seed = (
             fit_seed(self.random_state, self.checkpoint)
@@ -368,11 +364,9 @@ class BoostSampleClassifier(
         metric = check_eval_metric(self.eval_metric)
 
         # Rows to train on, and rows that members or all leave out.
-        examples = with_weight(inputs.examples, weighted)
-        rows = FitRows.of(examples, labels, inputs.weight[weighted])
         stream = split_stream(seed)
         if check_held(X_val, y_val, sample_weight_val, auto or validates):
-            held = check_prediction_inputs(self, X_val, inputs.seen, numbers=numbers)
+            held = check_prediction_inputs(self, X_val, seen, numbers=numbers)
             of_held = held_labels(y_val, classes, multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
         elif auto and start is None and not self.early_stopping:
@@ -384,11 +378,11 @@ class BoostSampleClassifier(
         elif validates:
             rows = rows.split(self.validation_fraction, stream, multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
-            watched = check_prediction_inputs(self, X_eval, inputs.seen, numbers=numbers)
+            watched = check_prediction_inputs(self, X_eval, seen, numbers=numbers)
             of_watched = held_labels(y_eval, classes, multi_label, "y of eval_set")
             rows = rows.joined(watched, of_watched, weight_eval, watched=True)
         if start is not None:
-            start.check_classes(classes, multi_label, labels.shape[1])
+            start.check_classes(classes, multi_label, rows.labels.shape[1])
             rows = rows._replace(
                 scores=start.model.decision_function(rows.examples),
                 largest=largest_score(start.model),
@@ -397,13 +391,13 @@ class BoostSampleClassifier(
         edges_from = rows.train if rows.train.size < rows.labels.shape[0] else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
         warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
-        offset = np.zeros(labels.shape[1])
+        offset = np.zeros(rows.labels.shape[1])
         if multi_label:
             of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
             offset = label_offsets(*of_train)
         run = FitRun(
             self,
-            inputs.seen,
+            seen,
             classes,
             multi_label,
             families,
@@ -464,13 +458,15 @@ class BoostSampleClassifier(
         state.assign(self)
         return self
 
-    def _families(self, X: Any, inputs: FitInputs, start: InitModel | None) -> list[Family]:
+    def _families(
+        self, X: Any, examples: Any, seen: SeenColumns, start: InitModel | None
+    ) -> list[Family]:
         """The families of a fit, with those of the model that it starts from."""
         if start is not None:
-            start.check_columns(inputs.seen)
+            start.check_columns(seen)
             if self.families is None:
                 return list(start.model.families)
-        families = make_families(self.families, X, inputs.examples, inputs.seen)
+        families = make_families(self.families, X, examples, seen)
         return families if start is None else start.families(families)
 
     def __sklearn_tags__(self) -> Any:

@@ -95,7 +95,7 @@ def test_a_frame_has_columns_and_a_series_has_none(
 ) -> None:
     with pytest.raises(DataError, match=r"at least one column, got a data frame of shape \(150, 0"):
         clone(MODEL).fit(frame[[]], iris[1])
-    with pytest.raises(ValueError, match=r"must be \(n, d\).* got shape \(150,\)"):
+    with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim.*DataFrame)"):
         clone(MODEL).fit(frame.petal_width, iris[1])
 
 
@@ -124,34 +124,16 @@ def test_what_does_not_fit_is_refused(
         fitted(X, [0, 1], families)
 
 
-TEXT = np.array([["1.5", "2"], ["3", "4"]])
-
-
 @pytest.mark.parametrize(
     ("X", "y", "weight", "message"),
     [
-        (
-            np.eye(2) + 1j,
-            [0, 1],
-            None,
-            r"X .* got complex128: Complex data not supported; give real",
-        ),
-        (
-            np.eye(2),
-            [0, 1j],
-            None,
-            "Complex data not supported",
-        ),
-        (TEXT, [0, 1], None, r"X must hold numbers, got '1.5' at \(0, 0\); convert text .*astype"),
+        (np.eye(2) + 1j, [0, 1], None, "Complex data not supported"),
+        (np.eye(2), [0, 1j], None, "Complex data not supported"),
+        (np.array([["1.5"], ["3"]]), [0, 1], None, "Convert your data to numeric values expl"),
         (np.array([["1"], ["a"]], object), [0, 1], None, r"got 'a' at \(1, 0\); .* a data frame"),
-        (
-            np.ones(2),
-            [0, 1],
-            None,
-            r"X must be \(n, d\), .*got shape \(2,\); Reshape your data by X",
-        ),
-        ([[1.0], [2.0, 3.0]], [0, 1], None, "X must have equally many features in each example"),
-        (None, [0, 1], None, "examples of d features, got None; Reshape your data by X.reshape"),
+        (np.ones(2), [0, 1], None, "Reshape your data either using array.reshape"),
+        ([[1.0], [2.0, 3.0]], [0, 1], None, "has an inhomogeneous shape"),
+        (None, [0, 1], None, "Expected 2D array, got scalar array instead: array=None"),
         ([[1, 2], [3, -np.inf]], [0, 1], None, r"X must hold .*, got -inf at \(1, 1\); replace it"),
         (sparse.csr_array([[0, np.inf]] * 2), [0, 1], None, r"finite numbers .* at \(0, 1\)"),
         (np.eye(2), [0, 1], [1, "a"], "weights must be real numbers, got 'a' in row 1; pass one"),

@@ -1,7 +1,6 @@
 """Validation of the classifier's input: examples X, and the setting `families`.
 
-scikit-learn checks tables, images, sparse matrices and data frames of numbers. Data frames with
-categories become tables of numbers, see `boostsample.classifier.inputs.frames`. Examples that are
+scikit-learn checks numbers; data frames with categories become tables of numbers; examples that are
 not numbers, such as documents, are passed on unchanged.
 """
 
@@ -10,9 +9,8 @@ from __future__ import annotations
 import copy
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sklearn
@@ -27,6 +25,7 @@ from boostsample.checks import (
     columns_merged_by_float32,
     warn_of_merged_columns,
 )
+from boostsample.classifier.inputs.fit_rows import FitRows
 from boostsample.classifier.inputs.frames import (
     FrameColumn,
     TableColumns,
@@ -39,9 +38,9 @@ from boostsample.classifier.inputs.seen_columns import (
     check_container,
     check_same_names,
 )
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
-from boostsample.labels import class_values
+from boostsample.labels import class_values, classes_and_labels
 from boostsample.names import parse_name, split_names
 from boostsample.registry import (
     column_families,
@@ -84,24 +83,15 @@ def inputs_are_numbers(families: Any) -> bool:
     return not without
 
 
-@dataclass(frozen=True)
-class FitInputs:
-    """Checked inputs of a fit.
+class FitInputs(NamedTuple):
+    """Checked inputs of a fit: its rows of weight above 0, their classes, and the columns of X.
 
-    Attributes
-    ----------
-    examples : ndarray, shape (n, ...), or sparse matrix in CSC format, shape (n, d)
-        Numbers; or an array of objects (n, ...), such as documents.
-    labels : ndarray, shape (n,) or (n, K)
-        Class values, or 0 and 1 of several labels.
-    weight : ndarray of float64, shape (n,)
-        Weights of the examples times those of the estimator's `class_weight`.
-    seen : SeenColumns
+    The weights are those of the examples times those of the estimator's `class_weight`.
     """
 
-    examples: Any
-    labels: NDArray[Any]
-    weight: NDArray[np.float64]
+    rows: FitRows
+    classes: NDArray[Any]
+    multi_label: bool
     seen: SeenColumns
 
 
@@ -117,11 +107,9 @@ def check_fit_inputs(
     """The checked inputs of a fit; the estimator stays as it is.
 
     The columns of a data frame that is not all numbers become numbers by `columns`, by default by
-    those of the frame itself; rows of weight 0 have no categories. Raises the ValueError of
-    scikit-learn's checks, or a DataError if X holds something else than numbers and categories, or
-    if labels or weights are invalid.
+    those of the frame itself; rows of weight 0 have no categories.
     """
-    labels = _labels(y)
+    values = _labels(y)
     check_container(X)
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
@@ -136,9 +124,9 @@ def check_fit_inputs(
         checks_for = copy.copy(estimator)
         examples = as_numbers(X, partial(validate_data, checks_for))
         width = checks_for.n_features_in_
-    check_consistent_length(examples, labels)
+    check_consistent_length(examples, values)
     weight = check_example_weight(sample_weight, examples.shape[0])
-    weight = with_class_weight(estimator.class_weight, labels, weight)
+    weight = with_class_weight(estimator.class_weight, values, weight)
     weight = check_example_weight(weight, examples.shape[0])
     if mixed:
         if columns is None:
@@ -151,7 +139,12 @@ def check_fit_inputs(
         examples = columns.transform(X, merged)
         warn_of_merged_columns(merged)
     names = X.columns if numbers and is_frame(X) else None
-    return FitInputs(examples, labels, weight, SeenColumns.of(width, names, columns))
+    weighted = np.flatnonzero(weight > 0)
+    classes, labels = classes_and_labels(values, weighted)
+    if weighted.size < weight.size:  # a copy of all may take most of the memory
+        examples = examples[weighted]
+    rows = FitRows.of(examples, labels, weight[weighted])
+    return FitInputs(rows, classes, values.ndim == 2, SeenColumns.of(width, names, columns))
 
 
 def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, numbers: bool) -> Any:
@@ -177,11 +170,6 @@ def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, number
         check(X, skip_check_array=True)
         return columns.transform(X)
     return as_numbers(X, check)
-
-
-def with_weight(examples: Any, rows: NDArray[np.intp]) -> Any:
-    """The examples of some rows; not copied if these are all: they may take most of the memory."""
-    return examples if rows.size == examples.shape[0] else examples[rows]
 
 
 def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> list[Family]:
@@ -312,10 +300,7 @@ def _objects(X: Any) -> NDArray[Any]:
 
 
 def as_numbers(X: Any, check: Callable[..., Any]) -> Any:
-    """X as numbers by one of scikit-learn's checks.
-
-    Raises a DataError that names the value and its place where scikit-learn's error does not.
-    """
+    """X as numbers by one of scikit-learn's checks; errors name the value and its place."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # of scikit-learn's sum of float16
             checked = check(X, **_RULES)
@@ -323,15 +308,13 @@ def as_numbers(X: Any, check: Callable[..., Any]) -> Any:
             return checked.astype(np.float64) if checked.dtype.kind == "O" else checked
     except (OverflowError, TypeError, ValueError) as error:
         fault = _fault(X)
-        if fault and isinstance(error, TypeError):  # as scikit-learn's rules for estimators ask
-            raise TypeError(f"{fault}: {error}") from error
-        if fault:
-            raise DataError(fault) from error
-        raise
+        if isinstance(error, TypeError):  # as scikit-learn's rules for estimators ask
+            raise TypeError(f"{fault}: {error}" if fault else error) from error
+        raise DataError(fault or one_line(error)) from error
 
 
 def _fault(X: Any) -> str:
-    """What is wrong with a value of X; empty if it is something else."""
+    """What is wrong with a value of X, and where; empty if scikit-learn's error says it."""
     if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
         return (
             "X holds documents, but these families read numbers; pass for example "
@@ -340,33 +323,16 @@ def _fault(X: Any) -> str:
     if is_frame(X):
         TableColumns.learn(X).transform(X)  # names the column
         return ""
-    table: Any = X
-    if hasattr(table, "tocsc"):  # a matrix that may be too large as an array
-        table = table.toarray() if np.isinf(table.tocsc().data).any() else np.zeros((1, 1))
+    if hasattr(X, "tocsc"):  # a matrix that may be too large as an array
+        X = X.toarray() if np.isinf(X.tocsc().data).any() else 0.0
     try:
-        table = np.asarray(table)
-    except ValueError:
-        return (
-            "X must have equally many features in each example, got examples of different "
-            "lengths; fill the shorter ones, for example with nan, which is a missing value"
-        )
-    if table.ndim < 2:
-        return (
-            "X must be (n, d), n examples of d features, got "
-            f"{f'shape {table.shape}' if table.ndim else f'{X!r:.60}'}; Reshape your data by "
-            "X.reshape(-1, 1) if it is one feature, by X.reshape(1, -1) if it is one example"
-        )
-    if table.dtype.kind == "c":
-        return (
-            f"X must hold real numbers, got {table.dtype}: Complex data not supported; give real "
-            "and imaginary parts as columns of their own"
-        )
-    if table.dtype.kind in "SU":
-        wrong = np.ones(table.shape, bool)
-    else:
-        of_objects = np.vectorize(_is_wrong, otypes=[bool])
-        kind = table.dtype.kind
-        wrong = of_objects(table) if kind == "O" else np.isinf(table if kind == "f" else 0.0)
+        table = np.asarray(X)
+    except ValueError:  # rows of different lengths
+        return ""
+    if table.dtype.kind not in "fO":
+        return ""
+    is_float = table.dtype.kind == "f"
+    wrong = np.isinf(table) if is_float else np.vectorize(_is_wrong, otypes=[bool])(table)
     if not wrong.any():
         return ""
     place = tuple(np.argwhere(wrong)[0].tolist())
@@ -393,27 +359,15 @@ def _is_wrong(value: Any) -> bool:
 def with_class_weight(
     class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Example weights (n,) times the weights of their classes.
+    """Example weights (n,) times those of their classes, for labels (n,) or (n, K).
 
-    Parameters
-    ----------
-    class_weight : None, "balanced", mapping of label to weight, or sequence of mappings
-        Mappings, one for each label of a multi-label y: classes that are left out have weight 1.
-        As in scikit-learn, a mapping may name classes that y lacks if it names all that y has.
-        "balanced" is W / (C W_c)
-        for the total weights W of all examples and W_c of those of class c, one of C classes. The
-        factors of several labels are multiplied.
-    labels : array, shape (n,) or (n, K)
-    weight : array of float64, shape (n,)
-        Example weights; examples of weight 0 count for nothing.
-
-    Raises SettingError if `class_weight` has another form, or a mapping names a class that y lacks
-    and leaves one out.
+    "balanced" is W / (C W_c) for the total weights W of all examples and W_c of those of class c,
+    one of C classes. The factors of several labels are multiplied.
     """
     if class_weight is None:
         return weight
+    out = weight
     if isinstance(class_weight, str) and class_weight == "balanced":
-        out = weight
         for column in labels.reshape(len(labels), -1).T:
             out = out * _balanced(column, weight)
         return out
@@ -431,7 +385,6 @@ def with_class_weight(
             )
             + f", got {class_weight!r:.60}"
         )
-    out = weight
     for mapping, column in zip(mappings, labels.reshape(len(labels), -1).T, strict=True):
         classes, codes = np.unique(column, return_inverse=True)
         out = out * mapped_factors(mapping, classes.tolist())[codes]
@@ -439,7 +392,7 @@ def with_class_weight(
 
 
 def mapped_factors(class_weight: Mapping[Any, Any], classes: list[Any]) -> NDArray[np.float64]:
-    """Factor of each of the classes, by a mapping of classes to factors."""
+    """Factor of each of the classes: 1 of those that a mapping leaves out, as in scikit-learn."""
     factors = {
         label: check_number(f"class_weight of {label!r}", class_weight[label], 0.0)
         for label in class_weight
@@ -458,8 +411,7 @@ def _balanced(column: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.f
     """Factor of each example for one column of labels."""
     classes, codes = np.unique(column, return_inverse=True)
     whole = np.bincount(codes, weight, classes.size)
-    there = whole > 0
+    there = whole > 0  # examples of weight 0 count for nothing
     factor = np.zeros(classes.size)
     factor[there] = whole.sum() / (np.count_nonzero(there) * whole[there])
-    factors: NDArray[np.float64] = factor[codes]
-    return factors
+    return np.asarray(factor[codes])

@@ -24,7 +24,8 @@ class FitRows(NamedTuple):
 
     Attributes
     ----------
-    examples : array or sparse matrix, shape (n, ...)
+    examples : array or sparse matrix in CSC format, shape (n, ...)
+        Numbers; or an array of objects, such as documents.
     labels : ndarray of int8, shape (n, K)
     weight : ndarray of float64, shape (n,)
         Above 0.
@@ -56,16 +57,13 @@ class FitRows(NamedTuple):
         every = np.arange(labels.shape[0], dtype=np.int64)
         return cls(examples, labels, weight, every)
 
-    def split(self, fraction: float, rng: np.random.Generator, multi_label: bool) -> Self:
+    def split(self, fraction: Any, rng: np.random.Generator, multi_label: bool) -> Self:
         """With a part of the rows held out, see `held_out`."""
         train, held = held_out(self.labels, fraction, rng, multi_label)
         return self._replace(train=train, held=(held,))
 
     def left_out(self, n_members: int, rng: np.random.Generator, multi_label: bool) -> Self:
-        """With a part of the rows left out by each member of a committee, see `folds`.
-
-        Unchanged if the rows do not suffice for a part of each.
-        """
+        """With a part of the rows for each member to leave out, if they suffice; see `folds`."""
         held = folds(self.labels, n_members, rng, multi_label)
         return self._replace(held=tuple(held) if all(part.size for part in held) else ())
 
@@ -120,7 +118,7 @@ def eval_sets(eval_set: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def held_out(
-    labels: NDArray[np.int8], fraction: float, rng: np.random.Generator, multi_label: bool
+    labels: NDArray[np.int8], fraction: Any, rng: np.random.Generator, multi_label: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions of the rows to train on and of those held out, a part `fraction`, both ascending.
 
@@ -213,17 +211,9 @@ class HeldScores:
     """Rows of a fit that are not trained on, and their scores, round by round.
 
     Rows of several parts are those that the members of a committee leave out: each part has the
-    scores of one member. Rows of one part have the mean of the scores of all members.
-
-    Attributes
-    ----------
-    labels : ndarray of int8, shape (n, K)
-    weight : ndarray of float64, shape (n,)
-    scores : ndarray of float64, shape (n, K)
-    largest : float
-        Largest score that a row can have, the sum of alpha over the rounds; mean over the members.
-    edges : list of float
-        Of the rounds, means over the members.
+    scores of one member. Rows of one part have the mean of the scores of all members. `largest` is
+    the largest score that a row can have, the sum of alpha over the rounds; `edges` are those of
+    the rounds. Both are means over the members.
     """
 
     def __init__(self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64]) -> None:
@@ -242,11 +232,9 @@ class HeldScores:
 
     def add(self, *rounds: Round) -> None:
         """Add what a round of each member adds: O(n K) for each."""
-        mean_of = 1
-        parts = self._parts
-        if len(parts) == 1:
-            mean_of = len(rounds)
-            parts = parts * mean_of
+        one_part = len(self._parts) == 1
+        parts = self._parts * len(rounds) if one_part else self._parts
+        mean_of = len(rounds) if one_part else 1
         for (bank, part, place), done in zip(parts, rounds, strict=True):
             arrays = TermArrays(done.terms, self.scores.shape[1])
             arrays.coefficient = arrays.alpha / mean_of

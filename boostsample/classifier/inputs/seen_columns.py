@@ -21,35 +21,28 @@ from boostsample.family import Family
 
 @dataclass(frozen=True)
 class SeenColumns:
-    """The columns of the X of a fit.
-
-    Attributes
-    ----------
-    width : int or None
-        `n_features_in_` of the classifier, None for documents.
-    text_names : ndarray of str or None
-        `feature_names_in_`, names that are all text.
-    other_names : ndarray of str or None
-        `_column_names`, other names as `repr` writes them.
-    table : TableColumns or None
-        `columns_`, for data frames with categories or dates.
-    """
+    """The columns of the X of a fit."""
 
     width: int | None = None
+    """`n_features_in_` of the classifier, None for documents."""
     text_names: NDArray[Any] | None = None
+    """`feature_names_in_`, names that are all text."""
     other_names: NDArray[Any] | None = None
+    """`_column_names`, other names as `repr` writes them."""
     table: TableColumns | None = None
+    """`columns_`, for data frames with categories or dates."""
 
     @classmethod
     def of(
         cls, width: int | None, names: Iterable[Any] | None, table: TableColumns | None = None
     ) -> Self:
         """Columns with the names of a data frame, None for an array."""
-        names = None if names is None else list(names)
-        if names is None or not all(type(name) is str for name in names):
-            others = None if names is None else np.array(_texts(names), object)
-            return cls(width, None, others, table)
-        return cls(width, np.array(names, object), None, table)
+        listed = None if names is None else list(names)
+        if listed is None:
+            return cls(width, None, None, table)
+        if all(type(name) is str for name in listed):
+            return cls(width, np.array(listed, object), None, table)
+        return cls(width, None, np.array(_texts(listed), object), table)
 
     @classmethod
     def of_fitted(cls, estimator: Any) -> Self:
@@ -103,10 +96,7 @@ class SeenColumns:
 
 
 def check_container(X: Any) -> None:
-    """DataError for a masked array, and for a frame without columns or with wrong names.
-
-    Names differ from each other, and all of them or none are text.
-    """
+    """DataError for a masked array, and for a frame without columns or with wrong names."""
     if np.ma.is_masked(X):
         raise DataError(
             "X must not hide values by a mask; give X.astype(float).filled(numpy.nan): nan is "
