@@ -135,8 +135,8 @@ def _results(folders: Sequence[str], data: str | None, names: Mapping[str, str])
         print_note(f"{missing:,} runs are missing, the results are incomplete")
     if data is None:
         return renamed
-    _chosen(dict.fromkeys(str(row["data"]) for folder in renamed for row in folder.rows), data)
-    return [part for folder in renamed if (part := folder.part(data)).rows]
+    _chosen(dict.fromkeys(name for folder in renamed for name in folder.names), data)
+    return [folder.part(data) for folder in renamed if data in folder.names]
 
 
 def _runs(folders: Sequence[str], names: Mapping[str, str]) -> dict[str, list[Run]]:
@@ -174,7 +174,7 @@ def _of_runs(
         print_note(f"{error}; the picture shows means over all searches so far")
         results = _results(folders, None, names)
         name = _chosen(curves_of_data(results), data)
-        return mean_sampling_figure(name, [row for folder in results for row in folder.curves])
+        return mean_sampling_figure(name, results)
     name = _chosen(runs, data)
     return RUN_FIGURES[picture](name, runs[name])
 

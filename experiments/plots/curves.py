@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +27,10 @@ from boostsample.experiments.results.titles import (
 )
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Rows = Sequence[Mapping[str, Any]]
 _PERCENT = " in percent"
 
 
@@ -55,11 +54,11 @@ def curves_figure(
         if metric not in DRAWN_METRICS:
             raise unknown("metric", metric, DRAWN_METRICS)
     of_data = curves_of_data(results)
-    for curves in of_data.values():
-        curves.check_known(*metrics)
-        if SMOOTHED in metrics:
+    if SMOOTHED in metrics:
+        for curves in of_data.values():
             curves.check(SMOOTHED, against)
-    data = {name: _rows_of(curves, metrics) for name, curves in of_data.items()}
+    shown = SMOOTHED if SMOOTHED in metrics else metrics[0]
+    data = {name: curves.runs(shown) for name, curves in of_data.items()}
     learners = [learner for curves in of_data.values() for learner in curves.learners]
     axis = counted(learners) if against == "stumps" else AXES[against]
     title = with_learner(", ".join(data), learners)
@@ -67,8 +66,8 @@ def curves_figure(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
     figure, panels = figures.new_panels(len(data) * len(metrics), len(metrics), 3.3)
-    shown = itertools.product(data.items(), metrics)
-    for axes, ((name, runs), metric) in zip(panels, shown, strict=True):
+    contents = itertools.product(data.items(), metrics)
+    for axes, ((name, runs), metric) in zip(panels, contents, strict=True):
         for label, by_repetition in runs.items():
             if charged or not is_charged(label):
                 _strategy(axes, list(by_repetition.values()), metric, against, label, labels)
@@ -88,7 +87,7 @@ def curves_figure(
     shown_metrics = " and ".join("loss" if name == "loss" else _in_words(name) for name in metrics)
     figure.set_label(
         f"Curves of {shown_metrics} on {title} against {axis}, {repeats}. "
-        + " ".join(_best(curves, metrics) for curves in of_data.values())
+        + " ".join(_best(curves, data[name], metrics) for name, curves in of_data.items())
     )
     return figure
 
@@ -99,7 +98,12 @@ def comparison_figure(comparison: Results) -> Figure:
 
 
 def _strategy(
-    axes: Axes, runs: Sequence[Rows], metric: str, against: str, label: str, labels: list[str]
+    axes: Axes,
+    runs: Sequence[pd.DataFrame],
+    metric: str,
+    against: str,
+    label: str,
+    labels: list[str],
 ) -> None:
     x, values = shared_curve(runs, METRICS[metric].column, against)
     style: dict[str, Any] = {}
@@ -128,11 +132,6 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         figures.error_axis(axes)
 
 
-def _rows_of(curves: Curves, metrics: Sequence[str]) -> Mapping[str, Mapping[int, Rows]]:
-    """The rows of a data set with the columns of all metrics."""
-    return curves.runs_with(SMOOTHED if SMOOTHED in metrics else metrics[0])
-
-
 def _in_words(metric: str) -> str:
     """A metric in a sentence, without its unit."""
     if metric == "loss":
@@ -140,20 +139,14 @@ def _in_words(metric: str) -> str:
     return METRICS[metric].axis_title.removesuffix(_PERCENT)
 
 
-def _last(rows: Rows, column: str) -> float:
-    """The last value of a column that is not NaN; NaN if there is none."""
-    values = [float(row[column]) for row in rows if not math.isnan(row[column])]
-    return values[-1] if values else math.nan
-
-
-def _best(curves: Curves, metrics: Sequence[str]) -> str:
+def _best(curves: Curves, runs: Mapping[str, Mapping[int, pd.DataFrame]], metrics: Any) -> str:
     """A sentence that names the strategy with the best final value of each metric."""
-    parts, runs = [], _rows_of(curves, metrics)
+    parts = []
     for metric in metrics:
         column = METRICS[metric].column
         ends = {
-            label: float(np.mean([_last(run, column) for run in repeats.values()]))
-            for label, repeats in runs.items()
+            label: float(np.mean([run[column].ffill().iloc[-1] for run in of_label.values()]))
+            for label, of_label in runs.items()
             if not is_charged(label)
         }
         higher = METRICS[metric].better > 0
@@ -162,7 +155,5 @@ def _best(curves: Curves, metrics: Sequence[str]) -> str:
         unit += " where last defined" if metric == SMOOTHED else ""
         order = "highest" if higher else "lowest"
         parts.append(f"the {order} mean {_in_words(metric)} is {ends[best]:.2f}{unit}, of {best}")
-    last = max(
-        int(rows[-1]["stumps"]) for of_label in curves.runs.values() for rows in of_label.values()
-    )
+    last = int(curves.table["stumps"].max())
     return f"After {last:,} {curves.counted} on {curves.data} {'; '.join(parts)}."

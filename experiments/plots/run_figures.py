@@ -23,13 +23,16 @@ from boostsample.experiments.cells.cell_file import PREDICTED, Cell
 from boostsample.experiments.plots.drawing import figures
 from boostsample.experiments.plots.drawing.layout import current_layout
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import curves_of_results, shared_curve
+from boostsample.experiments.results.run_curves import (
+    curves_of_results,
+    shared_curve,
+    uncharged,
+)
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 from boostsample.experiments.results.titles import (
     chosen_by_searches,
     counted,
     is_charged,
-    learners_of,
     repetitions,
     with_learner,
 )
@@ -112,26 +115,31 @@ def _array(column: str) -> Callable[[Cell], NDArray[Any]]:
     return lambda cell: cell.arrays[column]
 
 
-def mean_sampling_figure(name: str, curves: Iterable[Mapping[str, Any]]) -> Figure:
+def mean_sampling_figure(name: str, results: Sequence[Results]) -> Figure:
     """Plot the means of Q and T over all searches so far, for results without cells.
 
-    `curves` are curve rows; DataError if there are none of data set `name`.
+    DataError if there are no curves of data set `name`.
     """
-    rows = [dict(row) for row in curves if row["data"] == name and not is_charged(row["strategy"])]
-    if not rows:
+    parts = {
+        curves.data: curves
+        for folder in results
+        if folder.has_curves
+        for curves in curves_of_results(folder)
+    }
+    if name not in parts:
         raise DataError(
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "
             "again into a new folder"
         )
-    (of_data,) = curves_of_results(Results({"rounds": []}, rows))
+    curves = parts[name]
     means = {
-        label: [shared_curve(list(runs.values()), column) for column in ("features", "examples")]
-        for label, runs in of_data.runs.items()
+        label: [shared_curve(runs.values(), column) for column in ("features", "examples")]
+        for label, runs in curves.runs().items()
+        if not is_charged(label)
     }
-    last = max(int(row["stumps"]) for row in rows)
-    learners = learners_of(rows)
-    title = with_learner(name, learners)
-    return _q_and_t(title, means, last, counted(learners), "means over all searches so far")
+    last = int(uncharged(curves.table)["stumps"].max())
+    title = with_learner(name, curves.learners)
+    return _q_and_t(title, means, last, curves.counted, "means over all searches so far")
 
 
 @figures.styled_axes

@@ -273,11 +273,11 @@ class _Report:
         add("cost", *cost, *([spent] if spent else []))
         if tuning is not None:
             add("tuning", tuning)
-        if source.results.curves:
+        if source.results.has_curves:
             if runs:
                 figure = RUN_FIGURES["sampling"](name, runs)
             else:
-                figure = mean_sampling_figure(name, source.results.curves)
+                figure = mean_sampling_figure(name, [source.results])
             scores = self._scores(source, name, "features", "examples")
             add("sampling", *scores, shown("sampling", figure))
         families = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
@@ -290,7 +290,7 @@ class _Report:
         """Loss and test error at equal stumps, looks or seconds."""
         figure = curves_figure([source.results.part(name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
-        if axis == "stumps" and source.results.curves:
+        if axis == "stumps" and source.results.has_curves:
             metrics.append("auc")
         against = counted(source.learners) if axis == "stumps" else axis
         caption = (

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import check_disjoint_curves, curves_of_results
+from boostsample.experiments.results.run_curves import (
+    check_disjoint_curves,
+    curves_of_data,
+    with_labels,
+)
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.results.titles import is_charged, label_of, learners_of
+from boostsample.experiments.results.titles import is_charged, label_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SAME = {
     "sha256": "examples (sha256)",
@@ -35,67 +44,66 @@ def joined_results(results: Sequence[Results]) -> list[Results]:
     SettingError if a data set has the same learner twice, or other examples, splits, families or
     settings.
     """
-    if len(learners_of(row for part in results for row in part.rows)) < 2:
+    if len({learner for part in results for learner in part.learners}) < 2:
         return list(results)
     parts: dict[str, list[Results]] = {}
     for whole in results:
-        for name in dict.fromkeys(str(row["data"]) for row in whole.rows):
+        for name in whole.names:
             parts.setdefault(name, []).append(whole.part(name))
     return [_joined(name, of_data) for name, of_data in parts.items()]
 
 
 def _joined(name: str, parts: Sequence[Results]) -> Results:
     """The results on one data set as one."""
-    learners = [learner for part in parts for learner in learners_of(part.rows)]
+    import pandas as pd
+
+    learners = [learner for part in parts for learner in part.learners]
     check_disjoint_curves([name] * max(map(learners.count, learners)))
-    first = parts[0]
+    settings = [{**part.settings, **part.settings_of(name)} for part in parts]
     for key, title in _SAME.items():
-        entries = [{**part.settings, **part.settings_of(name)} for part in parts]
-        known = [entry_of_part[key] for entry_of_part in entries if key in entry_of_part]
+        known = [of_part[key] for of_part in settings if key in of_part]
         if any(value != known[0] for value in known):
             raise SettingError(
                 f"the results of '{name}' must have the same {title} to be compared by learner "
                 f"({', '.join(learners)}); run one of them again like the other"
             )
-    points = [set(curves.points) for part in parts for curves in curves_of_results(part)]
-    shared = set.intersection(*points)
+    shared = set.intersection(*(set(curves_of_data([part])[name].points) for part in parts))
     if not shared:
         raise SettingError(f"the results of '{name}' have no number of rounds in common")
     marks = sorted(shared & {mark for part in parts for mark in part.settings["rounds"]})
     notes = [note for part in parts for note in _notes(part, name)]
-    entry = {**first.settings_of(name), "notes": list(dict.fromkeys(notes))}
+    entry = {**parts[0].settings_of(name), "notes": list(dict.fromkeys(notes))}
     entry.pop("strategies", None)  # their labels lack the learner
-    whole = all(part.curves for part in parts)
-    settings = {
-        **first.settings,
-        "rounds": marks or [max(shared)],
-        "repeats": max(int(part.settings.get("repeats", 0)) for part in parts),
-        "data_sets": [entry],
-        "curves": whole,
-    }
-    return replace(
-        first,
-        settings=settings,
-        table=[
-            _with_learner(row) for part in parts for row in (part.curves if whole else part.rows)
-        ],
-        history=[],
+    whole = all(part.has_curves for part in parts)
+    tables = [_with_learner(part.table if whole else part.at_marks) for part in parts]
+    return Results(
+        {
+            **parts[0].settings,
+            "rounds": marks or [max(shared)],
+            "repeats": max(int(part.settings.get("repeats", 0)) for part in parts),
+            "data_sets": [entry],
+            "curves": whole,
+        },
+        pd.concat(tables, ignore_index=True),
         missing=sum(part.missing for part in parts),
     )
 
 
-def _with_learner(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose label names the learner."""
-    label = label_of(row)
-    plain = label.removesuffix(CHARGED_VARIANT)
-    ending = CHARGED_VARIANT if is_charged(label) else ""
-    return {**row, "strategy": f"{plain} ({row['learner']}){ending}", "settings": ""}
+def _with_learner(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose labels name the learner."""
+    pairs = zip(with_labels(table)["label"], table["learner"], strict=True)
+    names = [
+        f"{label.removesuffix(CHARGED_VARIANT)} ({learner})"
+        f"{CHARGED_VARIANT if is_charged(label) else ''}"
+        for label, learner in pairs
+    ]
+    return table.assign(strategy=np.array(names, object), settings="")
 
 
 def _notes(part: Results, name: str) -> list[str]:
     """The notes of a data set; those on a strategy name the learner."""
-    (learner,) = learners_of(part.rows)
-    labels = {label_of(row) for row in part.rows}
+    (learner,) = part.learners
+    labels = set(with_labels(part.table)["label"])
     notes = []
     for note in part.settings_of(name).get("notes", ()):
         label, colon, text = note.partition(": ")
@@ -108,15 +116,13 @@ def joined_runs(folders: Sequence[Mapping[str, Sequence[Run]]]) -> dict[str, lis
 
     SettingError if two folders have the same data set and learner.
     """
-    every = [(name, list(runs)) for runs_by_data in folders for name, runs in runs_by_data.items()]
-    if len({run.learner for _, runs in every for run in runs}) < 2:
-        check_disjoint_curves(name for name, _ in every)
-        return dict(every)
+    every = [pair for runs_by_data in folders for pair in runs_by_data.items()]
+    several = len({run.learner for _, runs in every for run in runs}) > 1
+    pairs = [(name, runs[0].learner if several else "") for name, runs in every]
     joined: dict[str, list[Run]] = {}
-    for name, runs in every:
-        there = {run.learner for run in joined.get(name, ())}
-        check_disjoint_curves([name] * (1 + len(there & {run.learner for run in runs})))
-        joined.setdefault(name, []).extend(map(_run_with_learner, runs))
+    for (name, runs), pair in zip(every, pairs, strict=True):
+        check_disjoint_curves([name] * pairs.count(pair))
+        joined.setdefault(name, []).extend(map(_run_with_learner, runs) if several else runs)
     return joined
 
 

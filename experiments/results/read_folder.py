@@ -12,7 +12,6 @@ cells. A folder without cells is small, and still has its tables.
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +29,7 @@ from boostsample.experiments.results.runs import (
     TABLE_SCHEMA,
     Run,
     kept_run,
+    table_frame,
 )
 from boostsample.history import Column
 
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 PLAN, TABLE, HISTORY = "plan.json", "table.csv", "history.csv"
 _TEXT = ("data", "strategy", "settings", "learner", "family", "stopped")
-_MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError, csv.Error)
+_MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
     """The results of a comparison: of one that has just run, or of a folder.
 
@@ -50,23 +50,41 @@ class Results:
     """
 
     settings: dict[str, Any]  # the content of ``plan.json``
-    table: list[dict[str, Any]]  # one row per run and scored number of stumps, see `TABLE_SCHEMA`
+    table: pd.DataFrame  # one row per run and scored number of stumps, see `TABLE_SCHEMA`
     history: list[dict[str, Any]] = field(default_factory=list)  # of a folder, values are text
     missing: int = 0  # number of missing cells
     runs: list[Run] = field(default_factory=list)  # of one that has just run
 
+    @property
+    def has_curves(self) -> bool:
+        """Whether the table has rows between the marks."""
+        return bool(self.settings.get("curves", True)) and not self.table.empty
+
+    @cached_property
+    def at_marks(self) -> pd.DataFrame:
+        """The rows of the table at the marks, with `RESULT_COLUMNS`."""
+        columns = [name for name in self.table.columns if name in RESULT_COLUMNS]
+        return self.table.loc[self.table["stumps"].isin(self.settings["rounds"]), columns]
+
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """The result rows: those of the table at the marks, with `RESULT_COLUMNS`."""
-        marks = set(self.settings["rounds"])
-        at_marks = (row for row in self.table if row["stumps"] in marks)
-        columns = set(RESULT_COLUMNS)
-        return [{k: value for k, value in row.items() if k in columns} for row in at_marks]
+        return list(self.at_marks.to_dict("records"))
 
-    @property
+    @cached_property
     def curves(self) -> list[dict[str, Any]]:
         """All rows of the table; empty if it has those at the marks only."""
-        return self.table if self.settings.get("curves", True) else []
+        return list(self.table.to_dict("records")) if self.has_curves else []
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the data sets that have rows."""
+        return [str(name) for name in self.table["data"].unique()]
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """The different learners of the rows."""
+        return tuple(self.table["learner"].unique())
 
     def settings_of(self, data: str) -> Mapping[str, Any]:
         """The entry of one data set in the settings; DataError if there is none."""
@@ -85,15 +103,19 @@ class Results:
         Text that holds numbers becomes numbers. SettingError for another name, DataError if there
         are no such rows.
         """
-        tables = {"rows": self.rows, "curves": self.curves, "history": self.history}
-        if what not in tables:
-            raise unknown("table", what, tables)
-        if not tables[what]:
-            hint = "; run the comparison with --history" if what == "history" else ""
-            raise DataError(f"the results must hold {what} for a data frame, got none{hint}")
         import pandas as pd
 
-        frame = pd.DataFrame.from_records(tables[what])
+        frames = {
+            "rows": self.at_marks.reset_index(drop=True),
+            "curves": self.table.copy() if self.has_curves else pd.DataFrame(),
+            "history": pd.DataFrame(self.history),
+        }
+        if what not in frames:
+            raise unknown("table", what, frames)
+        frame = frames[what]
+        if frame.empty:
+            hint = "; run the comparison with --history" if what == "history" else ""
+            raise DataError(f"the results must hold {what} for a data frame, got none{hint}")
         for name in frame.columns.difference(_TEXT):
             try:
                 frame[name] = pd.to_numeric(frame[name])
@@ -107,7 +129,7 @@ class Results:
         return replace(
             self,
             settings={**self.settings, "data_sets": named},
-            table=[row for row in self.table if row["data"] == data],
+            table=self.table[self.table["data"] == data],
             runs=[run for run in self.runs if run.data == data],
         )
 
@@ -116,29 +138,29 @@ def make_results(
     record: dict[str, Any], load: Callable[[str], Cell | None], *, keep_runs: bool = False
 ) -> Results:
     """The results of a record from the cells that `load` gives by the names of their files."""
-    table: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     history: list[dict[str, Any]] = []
     n_missing = 0
     runs: list[Run] = []
-    for _, run, missing in _searched(record, load):
+    for run, missing in _searched(record, load):
         n_missing += missing
         if run is not None:
-            table += run.table_rows(record["rounds"])
+            rows += run.table_rows(record["rounds"])
             if record.get("history"):
                 history += run.history_rows()
             if keep_runs:
                 runs.append(run)
-    return Results(record, table, history, n_missing, runs)
+    return Results(record, table_frame(rows), history, n_missing, runs)
 
 
 def _searched(
     record: Mapping[str, Any], load: Callable[[str], Cell | None]
-) -> Iterator[tuple[str, Run | None, int]]:
-    """Data set, kept run, None if cells are missing, and their number, of each search."""
+) -> Iterator[tuple[Run | None, int]]:
+    """Kept run, None if cells are missing, and their number, of each search."""
     for data in record["data_sets"]:
         for strategy in data["strategies"]:
             for search in strategy.get("searches", ()):
-                yield data["name"], *kept_run(variant_of(strategy), search, record, load)
+                yield kept_run(variant_of(strategy), search, record, load)
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -169,7 +191,7 @@ def read_results(path: str | os.PathLike[str]) -> Results:
             data["name"] = data["name"].encode("utf-8", "backslashreplace").decode()
         names = [data["name"] for data in record["data_sets"]]
         table = _typed(folder / TABLE, TABLE_SCHEMA if with_curves else RESULT_SCHEMA, names)
-        history = [row for _, row in _lines(folder / HISTORY)] if record.get("history") else []
+        history = _texts(folder / HISTORY) if record.get("history") else []
     except FileNotFoundError as error:
         raise DataError(
             f"'{folder}' must be a complete results folder, but {Path(error.filename).name} is "
@@ -182,35 +204,34 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     return Results(record, table, history)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """The rows of a CSV file as text, with their line numbers."""
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
-        for row in reader:
-            yield reader.line_num, row
+def _texts(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file as text."""
+    import pandas as pd
+
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    return list(frame.to_dict("records"))
 
 
-def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> list[dict[str, Any]]:
+def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.DataFrame:
     """The rows of a CSV file with the columns and types of a schema, on the named data sets."""
-    way_out = f"correct the file, or remove {PLAN} and run the same command again"
-    rows = []
-    for line, texts in _lines(path):
-        row = {}
+    rows = _texts(path)
+    for line, texts in enumerate(rows, start=2):
+        place = f"'{path}', line {line}"
+        way_out = f"correct the file, or remove {PLAN} and run the same command again"
         for name, kind, _ in schema:
             try:
-                row[name] = kind(texts[name])
+                texts[name] = kind(texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
-                    f"'{path}', line {line}: {name} must be of type {kind.__name__}, got "
-                    f"{texts.get(name)!r}; {way_out}"
+                    f"{place}: {name} must be of type {kind.__name__}, got {texts.get(name)!r}; "
+                    f"{way_out}"
                 ) from None
-        if row["data"] not in data:
+        if texts["data"] not in data:
             raise DataError(
-                f"'{path}', line {line}: data must be one of {', '.join(data)}, got "
-                f"{row['data']!r:.60}; {way_out}"
+                f"{place}: data must be one of {', '.join(data)}, got {texts['data']!r:.60}; "
+                f"{way_out}"
             )
-        rows.append(row)
-    return rows
+    return table_frame(rows, schema)
 
 
 def read_plan(folder: Path) -> dict[str, Any] | None:
@@ -219,16 +240,15 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
         return plan_of_bytes((folder / PLAN).read_bytes())
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise DataError(f"results in '{folder}' cannot be read: {os_fault(error)}") from error
-    except DataError as error:
-        raise DataError(f"results in '{folder}' cannot be read: {error}") from error
+    except (OSError, DataError) as error:
+        fault = os_fault(error) if isinstance(error, OSError) else error
+        raise DataError(f"results in '{folder}' cannot be read: {fault}") from error
 
 
 def _from_cells(folder: Path, record: dict[str, Any]) -> Results:
     """The rows of all strategies and repetitions that have all their cells."""
     results = make_results(record, _loader(folder))
-    if not results.table:
+    if results.table.empty:
         raise DataError(
             f"'{folder}' has no results yet: {results.missing:,} cells are missing; run the "
             "command that began it again"
@@ -256,12 +276,12 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     DataError if the folder has no cell.
     """
     folder = Path(path)
-    record = read_plan(folder)
+    record = read_plan(folder) or {"data_sets": []}
     runs: dict[str, list[Run]] = {}
     try:
-        for data, run, _ in _searched(record or {"data_sets": []}, _loader(folder)):
+        for run, _ in _searched(record, _loader(folder)):
             if run is not None:
-                runs.setdefault(data, []).append(run)
+                runs.setdefault(run.data, []).append(run)
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
     if not runs:

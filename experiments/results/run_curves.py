@@ -1,9 +1,9 @@
 """Curves of runs, and their values at equal stumps, equal looks or equal seconds of training.
 
-A level is a number on one of these axes. At stumps, values are those of the curve rows
-(`boostsample.experiments.results.runs`). At looks and seconds, they are interpolated between two
-rows by monotone cubics on a log axis, which never leave the range of the two. Nothing is
-extrapolated: before its first and after its last row, a run has no value.
+A level is a number on one of these axes. At stumps, values are those of the table. At looks and
+seconds, they are interpolated between two rows by monotone cubics on a log axis, which never leave
+the range of the two. Nothing is extrapolated: before its first and after its last row, a run has
+no value.
 """
 
 from __future__ import annotations
@@ -11,26 +11,23 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.metrics import MAIN_METRICS, METRICS, RANKED_METRICS, SMOOTHED
+from boostsample.experiments.metrics import METRICS, SMOOTHED
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.titles import (
-    counted,
-    is_charged,
-    label_of,
-    learners_of,
-)
+from boostsample.experiments.results.titles import counted, is_charged, label_of
 from boostsample.loop.smoothed import smoothed_error, window
 
-_Rows = Sequence[Mapping[str, Any]]
+if TYPE_CHECKING:
+    import pandas as pd
+
 AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
@@ -40,32 +37,69 @@ AXES = {
 
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
+_RUN = ["label", "repetition"]
 
 
-@dataclass(frozen=True)
+def with_labels(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of results with one more column, `label`."""
+    names = table[["strategy", "settings"]].to_dict("records")
+    return table.assign(label=np.array([label_of(row) for row in names], object))
+
+
+def uncharged(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table with labels that are not of charged strategies."""
+    return table[~table["label"].map(is_charged).astype(bool)]
+
+
+@dataclass(frozen=True, eq=False)
 class Curves:
     """The curves of one data set.
 
-    `runs` has the curve rows, ascending in stumps, by strategy and repetition.
+    `table` has the rows of the runs, each ascending in stumps, with labels.
     """
 
     data: str  # name of the data set
-    runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]] = field(repr=False)
+    table: pd.DataFrame = field(repr=False)
     marks: tuple[int, ...]  # numbers of stumps of the result rows
     complete: bool = True  # False if there are rows at the marks only
-    scored: tuple[int, ...] = field(default=(), repr=False)  # see `scored_points`, without charged
+    scored: tuple[int, ...] = field(default=(), repr=False)  # all stumps in rows, without charged
 
     @property
     def learners(self) -> tuple[str, ...]:
         """The different learners of the runs."""
-        return learners_of(
-            rows[0] for repetitions in self.runs.values() for rows in repetitions.values()
-        )
+        return tuple(self.table["learner"].unique())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels of the strategies, in order of appearance."""
+        return tuple(self.table["label"].unique())
 
     @property
     def counted(self) -> str:
         """What the marks count: stumps or rounds."""
         return counted(self.learners)
+
+    @cached_property
+    def n_runs(self) -> dict[str, int]:
+        """The number of repetitions of each strategy."""
+        return dict(self.table.groupby("label", sort=False)["repetition"].nunique())
+
+    def runs(self, metric: str = "loss") -> dict[str, dict[int, pd.DataFrame]]:
+        """The rows of each run with the column of a metric, by label and repetition."""
+        table = self._smoothed if metric == SMOOTHED else self.table
+        return runs_of(table)
+
+    @cached_property
+    def _smoothed(self) -> pd.DataFrame:
+        import pandas as pd
+
+        parts = []
+        for label, repetitions in self.runs().items():
+            for run in repetitions.values():
+                errors = error_curve(run, () if is_charged(label) else self.scored)
+                smoothed = [smoothed_error(errors, stumps) for stumps in run["stumps"].tolist()]
+                parts.append(run.assign(**{METRICS[SMOOTHED].column: smoothed}))
+        return pd.concat(parts)
 
     def at(self, metric: str, axis: str, level: float) -> dict[str, dict[int, float]]:
         """The values of a metric, one of `METRICS`, at a level of one of `AXES`.
@@ -75,24 +109,23 @@ class Curves:
         DataError if the results lack the curves that are needed.
         """
         self.check(metric, axis)
-        if axis == "stumps":
-            return self._at_stumps(metric, level)
         column = METRICS[metric].column
+        value: Callable[[pd.DataFrame], float]
+        if axis == "stumps":
+            self._check_level(metric, level)
+
+            def value(run: pd.DataFrame) -> float:
+                return next(iter(run.loc[run["stumps"] == level, column].tolist()), math.nan)
+
+        else:
+
+            def value(run: pd.DataFrame) -> float:
+                return _interpolated(run[axis].to_numpy(), run[column].to_numpy(), level)
+
         return {
-            label: {
-                repetition: _interpolated(rows, column, axis, level)
-                for repetition, rows in repetitions.items()
-            }
-            for label, repetitions in self.runs_with(metric).items()
+            label: {repetition: value(run) for repetition, run in repetitions.items()}
+            for label, repetitions in self.runs(metric).items()
         }
-
-    def runs_with(self, metric: str) -> Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]]:
-        """The curve rows with the column of a metric."""
-        return self._smoothed if metric == SMOOTHED else self.runs
-
-    @cached_property
-    def _smoothed(self) -> dict[str, dict[int, list[dict[str, Any]]]]:
-        return smoothed_runs(self.runs, self.scored)
 
     def smoothed_points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows and a smoothed error is defined."""
@@ -101,13 +134,15 @@ class Curves:
 
     def chosen(self, labels: Sequence[str]) -> Curves:
         """The curves of some strategies, in the order of their labels; SettingError for none."""
-        runs = {label: self.runs[label] for label in labels if label in self.runs}
-        if not runs:
+        order = {label: at for at, label in enumerate(labels)}
+        table = self.table[self.table["label"].isin(order)]
+        if table.empty:
             raise SettingError(
                 f"the results of {self.data} must have one of the strategies {', '.join(labels)}, "
                 "got none; choose others, or other data sets by --data"
             )
-        return replace(self, runs=runs)
+        table = table.sort_values("label", key=lambda names: names.map(order), kind="stable")
+        return replace(self, table=table)
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
@@ -129,51 +164,26 @@ class Curves:
                 f"the results of {self.data} were written without curves, which {asked} needs; run "
                 "the command that made them again, into a new folder"
             )
-        self.check_known(metric)
 
-    def check_known(self, *metrics: str) -> None:
-        """Raise DataError if no row has a value of one of the metrics that came later."""
-        for metric in metrics:
-            if metric in MAIN_METRICS or metric not in RANKED_METRICS:
-                continue
-            column = METRICS[metric].column
-            runs = (rows for repetitions in self.runs.values() for rows in repetitions.values())
-            if any(not math.isnan(row.get(column, math.nan)) for rows in runs for row in rows):
-                continue
-            raise DataError(
-                f"the results of {self.data} were written without {metric}; run the command that "
-                "made them again: with --results and their folder, whose cells are then scored "
-                "without training, or without cells into a new folder"
-            )
-
-    def _at_stumps(self, metric: str, level: float) -> dict[str, dict[int, float]]:
+    def _check_level(self, metric: str, level: float) -> None:
         points = self.marks if metric == "auc" else self.points
-        if level not in points:
-            marks = ", ".join(f"{mark:,}" for mark in self.marks)
-            after = bisect.bisect(points, level)
-            near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
-            between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
-            raise SettingError(
-                f"{metric} of {self.data} is known at {marks} {self.counted}{between}, got "
-                f"{level:,g}"
-            )
-        column = METRICS[metric].column
-        return {
-            label: {
-                repetition: next((row[column] for row in rows if row["stumps"] == level), math.nan)
-                for repetition, rows in repetitions.items()
-            }
-            for label, repetitions in self.runs_with(metric).items()
-        }
+        if level in points:
+            return
+        marks = ", ".join(f"{mark:,}" for mark in self.marks)
+        after = bisect.bisect(points, level)
+        near = " and ".join(f"{point:,}" for point in points[max(0, after - 1) : after + 1])
+        between = "" if set(points) <= set(self.marks) else f" (nearest rows: {near})"
+        raise SettingError(
+            f"{metric} of {self.data} is known at {marks} {self.counted}{between}, got {level:,g}"
+        )
 
-    @property
+    @cached_property
     def points(self) -> tuple[int, ...]:
         """Numbers of stumps at which all runs have rows; charged ones count if they are alone."""
-        every = [rows for repetitions in self.runs.values() for rows in repetitions.values()]
-        stumps_of_runs = [
-            {row["stumps"] for row in rows} for rows in _uncharged(self.runs) or every
-        ]
-        return tuple(sorted(set.intersection(*stumps_of_runs))) if stumps_of_runs else ()
+        table = uncharged(self.table)
+        table = self.table if table.empty else table
+        n_rows = table["stumps"].value_counts()
+        return tuple(sorted(n_rows.index[n_rows == table.groupby(_RUN).ngroups].tolist()))
 
     def levels(self, axis: str, metric: str = "error") -> tuple[float, ...]:
         """Default levels of an axis for a metric, ascending.
@@ -190,58 +200,35 @@ class Curves:
             raise unknown("axis", axis, AXES)
         if axis == "stumps":
             return self.marks
-        spent: dict[int, float] = {}
-        ended: list[float] = []
-        runs = _uncharged(self.runs)
-        for rows in runs:
-            for before, row in zip([None, *rows], rows, strict=False):
-                if row["stumps"] not in self.marks:
-                    continue
-                if before is None or row["looks"] > before["looks"]:
-                    spent[row["stumps"]] = min(row[axis], spent.get(row["stumps"], math.inf))
-                else:
-                    ended.append(row[axis])
-        least = set(spent.values()) or set(ended)
-        levels = sorted({_rounded_down(level) for level in least if level > 0})
-        ends = [(rows[0][axis], rows[-1][axis]) for rows in runs]
-        return tuple(level for level in levels if any(a <= level <= b for a, b in ends))
+        table = uncharged(self.table)
+        runs = table.groupby(_RUN, sort=False)
+        went_on = runs["looks"].diff().fillna(1) > 0  # else the run has ended
+        at_marks = table["stumps"].isin(self.marks)
+        least = table[at_marks & went_on].groupby("stumps")[axis].min()
+        spent = least if len(least) else table.loc[at_marks, axis]
+        levels = sorted({_rounded_down(level) for level in spent.tolist() if level > 0})
+        first, last = runs[axis].first(), runs[axis].last()
+        return tuple(level for level in levels if ((first <= level) & (level <= last)).any())
 
 
-def error_curve(rows: _Rows, points: Sequence[int] = ()) -> dict[int, float]:
-    """The test errors of a run by number of stumps, ascending, from its curve rows.
+def runs_of(table: pd.DataFrame) -> dict[str, dict[int, pd.DataFrame]]:
+    """The rows of each run of a table with labels, by label and repetition."""
+    runs: dict[str, dict[int, pd.DataFrame]] = {}
+    for (label, repetition), run in table.groupby(_RUN, sort=False):
+        runs.setdefault(label, {})[int(repetition)] = run
+    return runs
+
+
+def error_curve(run: pd.DataFrame, points: Sequence[int] = ()) -> dict[int, float]:
+    """The test errors of a run by number of stumps, ascending.
 
     A run that ended early also has its last error at those of the `points` that follow its end.
     """
-    known = {int(row["stumps"]): float(row["test_error"]) for row in rows}
+    stumps, looks, errors = (run[name].tolist() for name in ("stumps", "looks", "test_error"))
     # It has rows at the later marks, which repeat what it has spent.
-    end = next(row["stumps"] for row in rows if row["looks"] == rows[-1]["looks"])
-    for point in points:
-        if end < point < rows[-1]["stumps"]:
-            known.setdefault(point, float(rows[-1]["test_error"]))
-    return dict(sorted(known.items()))
-
-
-def smoothed_runs(
-    runs: Mapping[str, Mapping[int, _Rows]], points: Sequence[int]
-) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """The curve rows of runs, by label and repetition, with the column of the smoothed error.
-
-    `points` are the `scored_points` of all runs on the data set.
-    """
-    column = METRICS[SMOOTHED].column
-    smoothed: dict[str, dict[int, list[dict[str, Any]]]] = {}
-    for label, repetitions in runs.items():
-        for repetition, rows in repetitions.items():
-            errors = error_curve(rows, () if is_charged(label) else points)
-            smoothed.setdefault(label, {})[repetition] = [
-                {**row, column: smoothed_error(errors, int(row["stumps"]))} for row in rows
-            ]
-    return smoothed
-
-
-def scored_points(runs: Iterable[_Rows]) -> tuple[int, ...]:
-    """All numbers of stumps in the rows of runs, ascending."""
-    return tuple(sorted({int(row["stumps"]) for rows in runs for row in rows}))
+    end = stumps[looks.index(looks[-1])]
+    later = {point: errors[-1] for point in points if end < point < stumps[-1]}
+    return dict(sorted({**later, **dict(zip(stumps, errors, strict=True))}.items()))
 
 
 def _rounded_down(value: float) -> float:
@@ -255,40 +242,34 @@ def _rounded_down(value: float) -> float:
     return nearest if nearest <= value else float(f"{nearest - 10.0**unit:.{_DIGITS - 1}e}")
 
 
-def _interpolated(rows: Sequence[Mapping[str, Any]], column: str, axis: str, level: float) -> float:
+def _interpolated(x: NDArray[np.float64], y: NDArray[np.float64], level: float) -> float:
     """The value of a run at a level; NaN outside its curve."""
     from scipy.interpolate import PchipInterpolator
 
+    known = (x > 0) & ~np.isnan(y)
     # Rows after the end of a run repeat what it has spent; the last one is used.
-    known = {row[axis]: row[column] for row in rows if row[axis] > 0}
-    known = {at: value for at, value in known.items() if not math.isnan(value)}
-    if not known or not min(known) <= level <= max(known):
+    values = dict(zip(x[known].tolist(), y[known].tolist(), strict=True))
+    if not values or not min(values) <= level <= max(values):
         return math.nan
-    if level in known:
-        return float(known[level])
-    at, values = np.array(sorted(known.items()), np.float64).T
-    return float(PchipInterpolator(np.log10(at), values)(math.log10(level)))
+    if level in values:
+        return float(values[level])
+    at, ends = np.array(sorted(values.items()), np.float64).T
+    return float(PchipInterpolator(np.log10(at), ends)(math.log10(level)))
 
 
 def curves_of_results(results: Results) -> list[Curves]:
     """The curves of a results folder, one for each data set."""
-    by_data: dict[str, dict[str, dict[int, list[Mapping[str, Any]]]]] = {}
-    for row in results.table:
-        of_data = by_data.setdefault(row["data"], {})
-        of_data.setdefault(label_of(row), {}).setdefault(row["repetition"], []).append(row)
     marks = tuple(results.settings["rounds"])
     return [
-        Curves(data, runs, marks, bool(results.curves), scored_points(_uncharged(runs)))
-        for data, runs in by_data.items()
+        Curves(
+            str(data),
+            table,
+            marks,
+            results.has_curves,
+            tuple(sorted(uncharged(table)["stumps"].unique().tolist())),
+        )
+        for data, table in with_labels(results.table).groupby("data", sort=False)
     ]
-
-
-def _uncharged(
-    runs: Mapping[str, Mapping[int, Sequence[Mapping[str, Any]]]],
-) -> list[Sequence[Mapping[str, Any]]]:
-    """The rows of each run of all strategies but the charged ones."""
-    plain = (repetitions for label, repetitions in runs.items() if not is_charged(label))
-    return [rows for repetitions in plain for rows in repetitions.values()]
 
 
 def check_disjoint_curves(names: Iterable[str]) -> None:
@@ -315,7 +296,7 @@ def curves_of_data(results: Sequence[Results]) -> dict[str, Curves]:
 
 
 def shared_curve(
-    runs: Sequence[Sequence[Mapping[str, Any]]], column: str, against: str = "stumps"
+    runs: Iterable[pd.DataFrame], column: str, against: str = "stumps"
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """A column of the runs of one strategy on a common axis, in the range that all of them cover.
 
@@ -323,15 +304,13 @@ def shared_curve(
     (repetitions, n), both empty if the runs share no range. Against stumps, x are all numbers of
     stumps in the rows; else 60 points at equal ratios.
     """
-    lines = []
-    for run in runs:
-        points = {
-            float(row[against]): float(row[column])
-            for row in run
-            if row[against] > 0 and not math.isnan(row[column])
-        }
-        if points:
-            lines.append((np.array(list(points)), np.array(list(points.values()))))
+    known = (run[(run[against] > 0) & run[column].notna()] for run in runs)
+    unique = (run.drop_duplicates(against, keep="last") for run in known)
+    lines = [
+        (run[against].to_numpy(np.float64), run[column].to_numpy(np.float64))
+        for run in unique
+        if len(run)
+    ]
     if not lines:
         return np.empty(0), np.empty((0, 0))
     low, high = max(x[0] for x, _ in lines), min(x[-1] for x, _ in lines)

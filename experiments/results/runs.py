@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
@@ -32,6 +32,9 @@ from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.titles import label_of, learner_label
 from boostsample.history import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def _columns(*metrics: str, kind: type = float) -> tuple[Column, ...]:
@@ -61,6 +64,20 @@ TABLE_SCHEMA = (
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
 TABLE_COLUMNS = tuple(column.name for column in TABLE_SCHEMA)
+
+
+def table_frame(
+    rows: Sequence[Mapping[str, Any]], schema: Sequence[Column] = TABLE_SCHEMA
+) -> pd.DataFrame:
+    """Rows as a data frame with the columns and types of a schema; texts are objects."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series([row[name] for row in rows], dtype=object if kind is str else kind)
+            for name, kind, _ in schema
+        }
+    )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Labels of strategies, titles of metrics, words for learners and repetitions, for readers."""
+"""Labels of strategies, and words for learners and repetitions in titles."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
+
+STUMP = "stump"
+"""The learner that adds one stump in each round."""
 
 
 def label_of(row: Mapping[str, Any]) -> str:
@@ -19,10 +22,6 @@ def is_charged(label: str) -> bool:
     return label.endswith(CHARGED_VARIANT)
 
 
-STUMP = "stump"
-"""The learner that adds one stump in each round."""
-
-
 def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The different learners of result rows; rows that name none are of stumps."""
     return tuple(dict.fromkeys(str(row.get("learner", STUMP)) for row in rows))
@@ -34,16 +33,12 @@ def learner_label(settings: Mapping[str, Any]) -> str:
     >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
     'tree:n_leaves=8:learning_rate=0.1'
     """
-    steps = [
-        f"{setting}={settings[setting]:g}"
-        for setting in ("learning_rate", "smoothing")
-        if setting in settings
-    ]
-    return ":".join([str(settings["learner"]), *steps])
+    steps = ("learning_rate", "smoothing")
+    given = [f"{name}={settings[name]:g}" for name in steps if name in settings]
+    return ":".join([str(settings["learner"]), *given])
 
 
 def _all_stumps(learners: Iterable[str]) -> bool:
-    """Whether learners add one stump in each round, with steps of any size."""
     return all(learner.partition(":")[0] == STUMP for learner in learners)
 
 
@@ -57,11 +52,7 @@ def counted(learners: Iterable[str]) -> str:
 
 
 def chosen_by_searches(learners: Iterable[str]) -> str:
-    """What the searches of runs chose: of other learners not all are in the model.
-
-    >>> chosen_by_searches(["product:n_terms=3"])
-    'stumps of all searches'
-    """
+    """What the searches of runs chose: of other learners not all are in the model."""
     return "stumps" if _all_stumps(learners) else "stumps of all searches"
 
 
@@ -80,10 +71,8 @@ def with_learner(name: str, learners: Iterable[str]) -> str:
 def repetitions(n: int, what: str = "mean and std", least: int | None = None) -> str:
     """A phrase for titles about `n` repetitions, or `least` to `n` of them.
 
-    >>> repetitions(3), repetitions(1)
-    ('mean and std of 3 repetitions', 'one repetition')
-    >>> repetitions(10, "mean", least=7)
-    'mean of 7 to 10 repetitions'
+    >>> repetitions(3), repetitions(1), repetitions(10, "mean", least=7)
+    ('mean and std of 3 repetitions', 'one repetition', 'mean of 7 to 10 repetitions')
     """
     if n <= 1:
         return "one repetition"

@@ -7,11 +7,11 @@ with the option ``validation``. Test errors come from other results, which the c
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,25 +19,26 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
 from boostsample.experiments.plan.variants import TUNED_VARIANT
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import error_curve, scored_points
-from boostsample.experiments.results.titles import is_charged, label_of
+from boostsample.experiments.results.run_curves import curves_of_data, error_curve, uncharged
 from boostsample.loop.smoothed import smoothed_error, window
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _NEAR_END = 0.95
 """A minimum at this part of the last possible number of stumps, or later, is at the end."""
-_SAME = ("weights", "budget", "seed")
-"""Settings that the two results must share."""
-
-
-class _Key(NamedTuple):
-    """A variant of a strategy, with a learner."""
-
-    strategy: str
-    label: str  # with its settings
-    learner: str
-
-
-_Runs = Mapping[_Key, Sequence[Mapping[int, float]]]
+_SAME = {
+    "weights": "weight_init",
+    "budget": "budget",
+    "seed": "seed",
+    "sha256": "rows (sha256)",
+    "families": "families",
+}
+"""Settings that the two results must share, in words."""
+_Variant = tuple[str, str, str]
+"""Strategy, its label with settings, and learner."""
+_ErrorCurves = Sequence[Mapping[int, float]]
+"""Errors by number of stumps, for each repetition."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Choice:
         """Name of the data set without the option."""
         return validation_base(self.data) or ""
 
+    @property
+    def variant(self) -> _Variant:
+        """Strategy, label and learner."""
+        return self.strategy, self.label, self.learner
+
 
 @dataclass(frozen=True)
 class ChoiceScore:
@@ -89,56 +95,55 @@ def choose(validation: Results) -> list[Choice]:
     DataError
         The results are incomplete, without curves, or have too few rounds for a window.
     """
-    names = [name for name in _data_names(validation) if validation_base(name)]
+    known = _data_names(validation)
+    names = [name for name in known if validation_base(name)]
     if not names:
         raise SettingError(
             "the validation results must be of a data set with the option validation, got "
-            f"{', '.join(_data_names(validation))}; run boostsample compare --data "
-            f"{_data_names(validation)[0]}:validation=0.2"
+            f"{', '.join(known)}; run boostsample compare --data {known[0]}:validation=0.2"
         )
     _check_complete(validation, "validation")
     return [choice for name in names for choice in _choices_of(name, validation)]
 
 
 def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
-    runs = _error_curves(validation, data)
-    for strategy, learner in dict.fromkeys((key.strategy, key.learner) for key in runs):
-        keys = [key for key in runs if (key.strategy, key.learner) == (strategy, learner)]
-        least, chosen = math.inf, None
-        for key in keys:
-            curves = runs[key]
-            points = _defined(curves)
-            for stumps in points:
-                errors = tuple(smoothed_error(curve, stumps) for curve in curves)
-                mean = statistics.fmean(errors)
-                if mean < least:
-                    least = mean
-                    chosen = Choice(
-                        data,
-                        strategy,
-                        key.label,
-                        learner,
-                        len(keys),
-                        stumps,
-                        errors,
-                        _n_scored(curves, stumps),
-                        stumps >= _NEAR_END * points[-1],
-                    )
-        if chosen is None:
+    curves = _error_curves(validation, data)
+    for strategy, learner in dict.fromkeys((variant[0], variant[2]) for variant in curves):
+        tried = {v: c for v, c in curves.items() if (v[0], v[2]) == (strategy, learner)}
+        candidates = [
+            (statistics.fmean(errors), variant, stumps, errors)
+            for variant, of_variant in tried.items()
+            for stumps in _defined(of_variant)
+            for errors in [_smoothed(of_variant, stumps)]
+        ]
+        if not candidates:
             raise DataError(
                 f"{strategy} of {data} must have rounds up to 6/5 of a scored number of stumps, "
                 "got too few; train more rounds"
             )
-        yield chosen
+        _, variant, stumps, errors = min(candidates, key=itemgetter(0))
+        yield Choice(
+            data,
+            *variant,
+            len(tried),
+            stumps,
+            errors,
+            _n_scored(curves[variant], stumps),
+            stumps >= _NEAR_END * _defined(curves[variant])[-1],
+        )
 
 
-def _defined(curves: Sequence[Mapping[int, float]]) -> list[int]:
+def _defined(curves: _ErrorCurves) -> list[int]:
     """Numbers of stumps at which all curves have an error and a complete window, ascending."""
-    shared = set.intersection(*(set(curve) for curve in curves))
-    return sorted(at for at in shared if all(window(tuple(curve), at) for curve in curves))
+    shared = set.intersection(*map(set, curves))
+    return sorted(stumps for stumps in shared if _n_scored(curves, stumps))
 
 
-def _n_scored(curves: Sequence[Mapping[int, float]], stumps: int) -> int:
+def _smoothed(curves: _ErrorCurves, stumps: int) -> tuple[float, ...]:
+    return tuple(smoothed_error(curve, stumps) for curve in curves)
+
+
+def _n_scored(curves: _ErrorCurves, stumps: int) -> int:
     return min(len(window(tuple(curve), stumps)) for curve in curves)
 
 
@@ -165,44 +170,36 @@ def score_choices(
             )
         _check_same(choice, validation, test)
     curves = {choice.base: _error_curves(test, choice.base) for choice in choices}
-    lacking = [choice for choice in choices if _key(choice) not in curves[choice.base]]
+    lacking = [choice for choice in choices if choice.variant not in curves[choice.base]]
     if lacking:
         listed = ", ".join(f"{choice.label} with {choice.learner}" for choice in lacking)
         raise SettingError(
             f"the test results lack what validation chose: {listed}; train it on "
-            f"{' and '.join(dict.fromkeys(one.base for one in lacking))} by boostsample compare "
-            f"--strategies {','.join(one.label.replace(TUNED_VARIANT, '') for one in lacking)}"
+            f"{' and '.join(dict.fromkeys(choice.base for choice in lacking))} by boostsample "
+            "compare --strategies "
+            f"{','.join(choice.label.replace(TUNED_VARIANT, '') for choice in lacking)}"
         )
-    return [_tested(choice, curves[choice.base][_key(choice)], test) for choice in choices]
+    return [_tested(choice, curves[choice.base][choice.variant], test) for choice in choices]
 
 
-def _tested(choice: Choice, curves: Sequence[Mapping[int, float]], test: Results) -> ChoiceScore:
+def _tested(choice: Choice, curves: _ErrorCurves, test: Results) -> ChoiceScore:
     stumps = choice.stumps
-    if not all(window(tuple(curve), stumps) for curve in curves):
+    if not _n_scored(curves, stumps):
         needed = -(-6 * stumps // 5)
         raise DataError(
             f"the test results of {choice.label} on {choice.base} must have {needed:,} rounds or "
             f"more and scores near {stumps:,} stumps, got {max(curves[0]):,} rounds; train it by "
             f"boostsample compare with --rounds {needed} or more and --score-every 1"
         )
-    rows = list(_runs_of(test, choice.base)[_key(choice)].values())
-    return ChoiceScore(
-        tuple(smoothed_error(curve, stumps) for curve in curves),
-        _n_scored(curves, stumps),
-        statistics.fmean(_spent(run, "looks", stumps) for run in rows),
-        statistics.fmean(_spent(run, "seconds", stumps) for run in rows),
-        len(rows) > 1 and test.settings_of(choice.base).get("split") == "drawn",
+    runs = _runs_of(test, choice.base)[choice.variant]
+    looks, seconds = (
+        statistics.fmean(float(np.interp(stumps, run["stumps"], run[column])) for run in runs)
+        for column in ("looks", "seconds")
     )
-
-
-def _spent(rows: Sequence[Mapping[str, Any]], column: str, stumps: int) -> float:
-    """What a run had spent, linear between two rows."""
-    at = [row["stumps"] for row in rows]
-    return float(np.interp(stumps, at, [row[column] for row in rows]))
-
-
-def _key(choice: Choice) -> _Key:
-    return _Key(choice.strategy, choice.label, choice.learner)
+    overlap = len(runs) > 1 and test.settings_of(choice.base)["split"] == "drawn"
+    return ChoiceScore(
+        _smoothed(curves, stumps), _n_scored(curves, stumps), looks, seconds, overlap
+    )
 
 
 def _data_names(results: Results) -> list[str]:
@@ -210,7 +207,7 @@ def _data_names(results: Results) -> list[str]:
 
 
 def _check_complete(results: Results, role: str) -> None:
-    if results.missing or not results.curves:
+    if results.missing or not results.has_curves:
         fault = f"{results.missing:,} runs missing" if results.missing else "none"
         raise DataError(
             f"the {role} results must have the curves of all runs, got {fault}; complete them by "
@@ -220,34 +217,34 @@ def _check_complete(results: Results, role: str) -> None:
 
 def _check_same(choice: Choice, validation: Results, test: Results) -> None:
     """Raise SettingError unless both results are of the same data, features and settings."""
-    pairs = [(name, validation.settings.get(name), test.settings.get(name)) for name in _SAME]
-    ours, theirs = validation.settings_of(choice.data), test.settings_of(choice.base)
-    pairs += [(name, ours.get(name), theirs.get(name)) for name in ("sha256", "families")]
-    for name, value, other in pairs:
+    ours = {**validation.settings, **validation.settings_of(choice.data)}
+    theirs = {**test.settings, **test.settings_of(choice.base)}
+    for name, title in _SAME.items():
+        value, other = ours.get(name), theirs.get(name)
         if value != other:
             shown = "" if name == "families" else f", got {value} and {other}"
-            title = {"sha256": "rows (sha256)", "weights": "weight_init"}.get(name, name)
             raise SettingError(
                 f"the results of {choice.data} and of {choice.base} must have the same {title}"
                 f"{shown}; run one of them again like the other"
             )
 
 
-def _runs_of(results: Results, data: str) -> dict[_Key, dict[int, list[Mapping[str, Any]]]]:
-    """The curve rows of a data set by variant and repetition, charged ones apart."""
-    runs: dict[_Key, dict[int, list[Mapping[str, Any]]]] = {}
-    for row in results.curves:
-        if row["data"] == data and not is_charged(row["strategy"]):
-            key = _Key(row["strategy"], label_of(row), row["learner"])
-            runs.setdefault(key, {}).setdefault(row["repetition"], []).append(row)
+def _runs_of(results: Results, data: str) -> dict[_Variant, list[pd.DataFrame]]:
+    """The rows of each run on a data set by variant, without charged strategies."""
+    columns = ["strategy", "label", "learner", "repetition"]
+    table = uncharged(curves_of_data([results.part(data)])[data].table)
+    runs: dict[_Variant, list[pd.DataFrame]] = {}
+    for (strategy, label, learner, _), run in table.groupby(columns, sort=False):
+        runs.setdefault((strategy, label, learner), []).append(run)
     return runs
 
 
-def _error_curves(results: Results, data: str) -> _Runs:
+def _error_curves(results: Results, data: str) -> dict[_Variant, _ErrorCurves]:
     """The errors by number of stumps, one curve a repetition, by variant."""
     runs = _runs_of(results, data)
-    points = scored_points(rows for repetitions in runs.values() for rows in repetitions.values())
+    scored = (run["stumps"].tolist() for of_variant in runs.values() for run in of_variant)
+    points = sorted(set().union(*scored))
     return {
-        key: [error_curve(rows, points) for rows in repetitions.values()]
-        for key, repetitions in runs.items()
+        variant: [error_curve(run, points) for run in of_variant]
+        for variant, of_variant in runs.items()
     }

@@ -147,7 +147,7 @@ class ResultsFolder:
         """
         if self._is_written(results):
             return
-        tables = {TABLE: _csv(TABLE_COLUMNS, results.table)}
+        tables = {TABLE: _csv(TABLE_COLUMNS, results.table.to_dict("records"))}
         if results.settings.get("history"):
             columns = dict.fromkeys(key for row in results.history for key in row)
             tables[HISTORY] = _csv(columns, results.history)
@@ -166,7 +166,7 @@ class ResultsFolder:
             before = read_results(self.path)
         except DataError:
             return False
-        same_rows = repr(before.table) == repr(results.table)
+        same_rows = before.table.equals(results.table)
         same_length = len(before.history) == len(results.history)
         return before.settings["complete"] and same_rows and same_length
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import with_labels
 from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.titles import is_charged, label_of
 from boostsample.experiments.tables.tables import ScoreTable
@@ -83,13 +83,13 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
 
 def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> list[Results]:
     """Results whose rows have new names of strategies; errors as in `renamed_tables`."""
-    names = _all_new_names(names, (label_of(row) for folder in results for row in folder.rows))
-
-    def renamed(row: dict[str, Any]) -> dict[str, Any]:
-        new = names.get(label_of(row))
-        return row if new is None else {**row, "strategy": new, "settings": ""}
-
-    return [replace(folder, table=list(map(renamed, folder.table))) for folder in results]
+    tables = [with_labels(folder.table) for folder in results]
+    names = _all_new_names(names, (label for table in tables for label in table["label"]))
+    for table in tables:
+        changed = table["label"].isin(names)
+        table.loc[changed, "strategy"] = table.loc[changed, "label"].replace(names)
+        table.loc[changed, "settings"] = ""
+    return [replace(folder, table=table) for folder, table in zip(results, tables, strict=True)]
 
 
 def renamed_runs(runs: Sequence[Run], names: Mapping[str, str]) -> list[Run]:

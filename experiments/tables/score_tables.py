@@ -27,6 +27,7 @@ from boostsample.experiments.results.run_curves import (
     Curves,
     check_disjoint_curves,
     curves_of_results,
+    with_labels,
 )
 from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
 from boostsample.experiments.results.titles import (
@@ -47,9 +48,6 @@ from boostsample.experiments.tables.tables import (
     mean_std,
 )
 from boostsample.loop.smoothed import window
-
-_DRAWN = 1 / 3
-"""n_test / n_train of drawn splits, which test on a quarter (`Dataset.split`)."""
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
@@ -155,7 +153,7 @@ def result_table(
                 raise unknown("data set of these results", name, by_name)
         parts = [by_name[name] for name in data]
     if strategies is not None:
-        labels = dict.fromkeys(label for _, curves in parts for label in curves.runs)
+        labels = dict.fromkeys(label for _, curves in parts for label in curves.labels)
         chosen = chosen_strategies(strategies, labels)
         parts = [(folder, curves.chosen(chosen)) for folder, curves in parts]
     return [_table(*part, metric, axis, levels, charged) for part in parts]
@@ -209,10 +207,10 @@ def _table(
     charged: bool,
 ) -> ScoreTable:
     curves.check(metric, axis)
-    labels = [label for label in curves.runs if charged or not is_charged(label)]
+    labels = [label for label in curves.labels if charged or not is_charged(label)]
     if not labels:
         raise SettingError(
-            f"{', '.join(curves.runs)} of {curves.data} are shown with the cost of tuning only; "
+            f"{', '.join(curves.labels)} of {curves.data} are shown with the cost of tuning only; "
             "add --charged (in Python charged=True), or choose other strategies"
         )
     shown = curves.levels(axis, metric) if levels is None else levels
@@ -230,7 +228,7 @@ def _table(
         verdict = _verdict(values, metric, overlap)
         verdicts.append(verdict)
         rows.append([_score(level, label, values[label], verdict) for label in labels])
-    counts = [len(curves.runs[label]) for label in labels]
+    counts = [curves.n_runs[label] for label in labels]
     spread = repetitions(max(counts), "mean (std)", min(counts))
     unit = curves.counted if axis == "stumps" else axis
     return ScoreTable(
@@ -242,10 +240,10 @@ def _table(
         ),
         flags=tuple(("", *(score.flag for score in scores)) for scores in rows),
         notes=(
-            *_test_notes(verdicts, facts, overlap),
+            *_test_notes(verdicts, overlap),
             *_smoothing_notes(curves, metric),
             *_level_notes(axis, levels, curves.counted),
-            *_tuning_notes(axis, labels, facts, curves.counted),
+            *_tuning_notes(axis, labels, facts),
             *_missing_notes(results, curves, labels, facts),
         ),
         data=curves.data,
@@ -284,16 +282,13 @@ def _entry(score: Score, metric: str) -> str:
 
 def _overlap(facts: Mapping[str, Any]) -> float:
     """n_test / n_train if each repetition draws a split, 0 if all share one."""
-    if facts.get("split") == "fixed":
+    if facts["split"] == "fixed":
         return 0.0
-    if "n_train" not in facts:
-        return _DRAWN
-    return statistics.fmean(
-        tests / trains for tests, trains in zip(facts["n_test"], facts["n_train"], strict=True)
-    )
+    sizes = zip(facts["n_test"], facts["n_train"], strict=True)
+    return statistics.fmean(n_test / n_train for n_test, n_train in sizes)
 
 
-def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any], overlap: float) -> list[str]:
+def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:
     if all(verdict.best is None for verdict in verdicts):
         return []
     if not any(verdict.p_values for verdict in verdicts):
@@ -303,8 +298,6 @@ def _test_notes(verdicts: Sequence[Verdict], facts: Mapping[str, Any], overlap: 
             "its variance corrected for training sets that overlap between repetitions, by n_test "
             f"/ n_train = {overlap:.2f} (Nadeau and Bengio 2003)"
         )
-        if "split" not in facts:
-            variance += ", as the results do not record whether all have the same split"
     else:
         variance = "all of them on the same split, so that it holds for this split only"
     method = (
@@ -345,21 +338,13 @@ def _level_notes(axis: str, levels: Sequence[float] | None, counted: str) -> lis
     return [note]
 
 
-def _tuning_notes(
-    axis: str, labels: Sequence[str], facts: Mapping[str, Any], counted: str
-) -> list[str]:
-    """The notes of the comparison; results without notes get the usual one."""
-    notes = [note for note in facts.get("notes", ()) if _concerns(note, labels)]
-    if "notes" not in facts and any(map(is_tuned_variant, labels)):
+def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
+    """The notes of the comparison."""
+    notes = [note for note in facts["notes"] if _concerns(note, labels)]
+    if any(map(is_charged, labels)) and axis != "stumps":
         notes.append(
-            "strategies with a * were tuned: in each repetition all settings of their grid were "
-            "trained, and the run with the smallest training loss at the last mark was kept"
-        )
-    if any(map(is_charged, labels)) and (axis != "stumps" or "notes" not in facts):
-        where = f"after m / M {counted} in the row of m" if axis == "stumps" else "at the level"
-        notes.append(
-            "a column 'charged' has the same runs with the cost of all M runs of their search, "
-            f"{where}"
+            "a column 'charged' has the same runs with the cost of all M runs of their search, at "
+            "the level"
         )
     return notes
 
@@ -376,13 +361,13 @@ def _missing_notes(
     results: Results, curves: Curves, labels: Sequence[str], facts: Mapping[str, Any]
 ) -> list[str]:
     notes = []
-    counts = {label: len(curves.runs[label]) for label in labels if not is_charged(label)}
+    counts = {label: curves.n_runs[label] for label in labels if not is_charged(label)}
     most = max([int(results.settings.get("repeats", 0)), *counts.values()])
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
     planned = dict.fromkeys(label_of(strategy) for strategy in facts.get("strategies", ()))
-    there = {label_of(row) for row in results.rows if row["data"] == curves.data}
+    there = set(with_labels(results.part(curves.data).table)["label"])
     absent = [label for label in planned if label not in there]
     if absent:
         notes.append(f"without a result yet: {', '.join(absent)}")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import table_frame
 
 POINTS = (1, 3, 10, 30, 100)
 MARKS = (10, 100)
@@ -68,9 +69,9 @@ def results(curves: Sequence[Sequence[dict[str, Any]]], **settings: Any) -> Resu
         "data_sets": [{"name": name, **facts} for name in names],
         **settings,
     }
-    return Results(record, rows, missing=missing)
+    return Results(record, table_frame(rows), missing=missing)
 
 
 def without_curves(whole: Results) -> Results:
     """Results with rows at the marks only."""
-    return Results({**whole.settings, "curves": False}, whole.rows)
+    return Results({**whole.settings, "curves": False}, whole.at_marks)

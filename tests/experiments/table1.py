@@ -80,8 +80,8 @@ def collected(folder: Path) -> Iterator[dict[str, Any]]:
 
 def first_reached(results: Results, choice: Choice, level: float) -> tuple[float, float]:
     """Looks and seconds at which the smoothed test error of a choice first is at most `level`."""
-    (run,) = curves_of_data([results])[choice.base].runs_with(SMOOTHED)[choice.label].values()
-    for row in run:
+    (run,) = curves_of_data([results])[choice.base].runs(SMOOTHED)[choice.label].values()
+    for row in run.to_dict("records"):
         if row[METRICS[SMOOTHED].column] <= level:
             return float(row["looks"]), float(row["seconds"])
     return float("nan"), float("nan")
@@ -152,12 +152,12 @@ def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
         if not place.is_dir():
             continue
         results = read_results(place)
-        runs = curves_of_data([results])["mnist"].runs
+        runs = curves_of_data([results])["mnist"].runs()
         (learner,) = {str(row["learner"]) for row in results.rows}
         for repetition, run in enumerate(next(iter(runs.values())).values()):
             for level in LEVELS:
-                if run[-1]["looks"] >= level:
-                    error = [row["test_error"] for row in run if row["looks"] <= level][-1]
+                if run["looks"].iloc[-1] >= level:
+                    error = run.loc[run["looks"] <= level, "test_error"].iloc[-1]
                     row = learner, f"{level:.0e}", repetition, f"{error:.6g}"
                     yield dict(zip(("learner", "looks", "repetition", "error"), row, strict=True))
 

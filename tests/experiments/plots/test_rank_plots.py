@@ -45,9 +45,7 @@ def test_strategies_are_ranked_on_each_data_set() -> None:
 def test_the_mark_and_the_metric_may_be_chosen() -> None:
     one, other = results("x", 1, 2), results("y", 1, 2)
     for result in (one, other):
-        for row in result.curves:
-            if row["stumps"] == 10:
-                row["test_error"] = -row["test_error"]
+        result.table.loc[result.table["stumps"] == 10, "test_error"] *= -1
     assert ranking([one, other], "error").labels == ("a", "b")
     assert ranking([one, other], "error", 10).labels == ("b", "a")
     assert ranking([one, other], "loss", 10).labels == ("a", "b")

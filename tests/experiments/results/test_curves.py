@@ -134,7 +134,7 @@ def test_one_for_each_data_set() -> None:
         results([curve("a", 0, data="y"), curve("a", 0), curve("b", 0, data="y")])
     )
     assert [entry.data for entry in measured] == ["y", "made"]
-    assert list(measured[0].runs) == ["a", "b"]
+    assert list(measured[0].labels) == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -202,9 +202,11 @@ def test_tables_at_equal_stumps_have_the_marks_where_it_is_defined_and_the_last_
     assert [row[0] for row in table.rows] == ["10", str(LAST)]
     (curves,) = curves_of_results(folder)
     for score in table.scores:
-        runs = curves.runs["ucb"].values()
-        plain = [by_loop({row["stumps"]: row["test_error"] for row in run}, int(score.level))
-                 for run in runs]  # fmt: skip
+        runs = curves.runs()["ucb"].values()
+        plain = [
+            by_loop(dict(zip(run["stumps"], run["test_error"], strict=True)), int(score.level))
+            for run in runs
+        ]
         assert score.values == pytest.approx(tuple(plain))
     n_scored = sum(4 * LAST <= 5 * at <= 6 * LAST for at in POINTS)
     assert any(f"a mean of {n_scored};" in note for note in table.notes)
@@ -250,8 +252,10 @@ def test_pictures_draw_the_smoothed_curve(axis: str) -> None:
     assert np.isfinite(drawn).all()
     if axis == "stumps":
         (curves,) = curves_of_results(folder)
-        runs = [{row["stumps"]: row["test_error"] for row in run}
-                for run in curves.runs["ucb"].values()]  # fmt: skip
+        runs = [
+            dict(zip(run["stumps"], run["test_error"], strict=True))
+            for run in curves.runs()["ucb"].values()
+        ]
         expected = [np.mean([by_loop(run, at) for run in runs]) for at in POINTS if at <= LAST]
         assert drawn == pytest.approx(np.array(expected))
 

@@ -223,7 +223,7 @@ def test_an_edited_table_is_read(comparison: Results, written: Path) -> None:
     # As a spreadsheet writes it: a mark of the encoding, other ends of lines.
     path.write_bytes("\r\n".join(edited).encode("utf-8-sig"))
     found = read_results(written)
-    assert repr(found.table) == repr(comparison.table[1:])
+    assert repr(found.curves) == repr(comparison.curves[1:])
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from boostsample.errors import DataError, SettingError
@@ -120,7 +121,7 @@ HISTORY = [{"data": "1", "round": "1", "edge": "0.25", "arm": "", "stopped": ""}
 
 
 def results(history: Any = None) -> Results:
-    return Results({"rounds": [2, 4]}, ROWS, history or [])
+    return Results({"rounds": [2, 4]}, pd.DataFrame(ROWS), history or [])
 
 
 def test_results_become_a_data_frame() -> None:

@@ -172,11 +172,11 @@ def test_incomplete_folders_and_short_runs_are_refused() -> None:
     test = folder(FULL)
     with pytest.raises(DataError, match="the test results must"):
         score_choices(choices, whole, replace(test, missing=1))
-    short = replace(test, table=[row for row in test.curves if row["stumps"] <= 30])
+    short = replace(test, table=test.table[test.table["stumps"] <= 30])
     needed = math.ceil(6 * choices[0].stumps / 5)
     with pytest.raises(DataError, match=rf"must have {needed} rounds or more .* got 30 rounds"):
         score_choices(choices, whole, short)
-    one_round = replace(whole, table=[row for row in whole.curves if row["stumps"] == 1])
+    one_round = replace(whole, table=whole.table[whole.table["stumps"] == 1])
     with pytest.raises(DataError, match="train more rounds"):
         choose(one_round)
 

@@ -129,14 +129,13 @@ def test_incomplete_folders_say_so() -> None:
     strategies = [{"strategy": name, "settings": ""} for name in ("mas-naive", "ucb*")]
     folder = results(
         [curve("a", 0), curve("a", 1), curve("ucb*", 1), curve("ucb* charged", 1)],
-        facts={"strategies": strategies},
+        facts={"split": "fixed", "notes": [], "strategies": strategies},
         repeats=3,
         missing=7,
     )
     table = only(folder)
     assert table.header == ("stumps", "a", "ucb*")
     notes = "\n".join(table.notes)
-    assert "strategies with a * were tuned" in notes
     assert "fewer than 3 repetitions: a 2, ucb* 1\n" in notes
     assert "without a result yet: mas-naive" in notes
     assert "charged" not in notes

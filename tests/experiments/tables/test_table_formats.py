@@ -367,8 +367,8 @@ def test_standard_deviations_are_filled_up_to_one_width() -> None:
     text = to_latex(only("a", "b", metric="error"))
     assert r"(5.00)" in text
     wide = results([curve("a", r, shift=s * r) for s, r in ((9.0, 0), (9.0, 1))])
-    both = [row | {"test_error": 3.0} if row["stumps"] == 10 else row for row in wide.curves]
-    (table,) = result_table([Results(wide.settings, both)], "error")
+    wide.table.loc[wide.table["stumps"] == 10, "test_error"] = 3.0
+    (table,) = result_table([wide], "error")
     assert r"3.00 \phantom{6}(0.00)" in to_latex(table)
 
 
