@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from boostsample.dask.classifier import DaskBoostSampleClassifier
     from boostsample.dask.cluster import DaskShards
     from boostsample.loop.shard_booster import ShardBooster
+    from boostsample.shards.exchange import LocalShards
     from boostsample.shards.shard_source import (
         ArraySource,
         FileSource,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
         Source,
         array_sources,
     )
-    from boostsample.shards.transport import LocalShards
 
 __all__ = [
     "ArraySource",
@@ -54,7 +54,7 @@ _NAMES_IN = {
     "dask.cluster": "DaskShards",
     "loop.shard_booster": "ShardBooster",
     "shards.shard_source": "ArraySource FileSource ShardData Source array_sources",
-    "shards.transport": "LocalShards",
+    "shards.exchange": "LocalShards",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import DTypeLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
@@ -20,7 +21,7 @@ from boostsample.classifier.named_settings import NamedSettings
 from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.dask.cluster import DaskShards
-from boostsample.dask.inputs.cluster_table import TableSettings, read_table
+from boostsample.dask.inputs.cluster_table import read_table
 from boostsample.dask.inputs.parts import is_collection, is_frame
 from boostsample.errors import SettingError, unknown
 from boostsample.estimator import BoostSampleClassifier
@@ -175,10 +176,17 @@ class DaskBoostSampleClassifier(
         client = self._client()
         if self.calibration not in _CALIBRATIONS:
             raise unknown("calibration", str(self.calibration), map(str, _CALIBRATIONS))
-        settings = TableSettings(
-            self.families, self.bank, self.weight_init, self.class_weight, self.n_shards
+        facts, sources = read_table(
+            client,
+            X,
+            y,
+            sample_weight,
+            families=self.families,
+            bank=self.bank,
+            weight_init=self.weight_init,
+            class_weight=self.class_weight,
+            n_shards=self.n_shards,
         )
-        facts, sources = read_table(client, X, y, sample_weight, settings)
         warn_of_merged_columns(facts.merged_columns)
         n_features = sum(family.n_features for family in facts.families)
         strategy, learner, budget = choose_settings(
@@ -235,25 +243,46 @@ class DaskBoostSampleClassifier(
         """Class labels, as of `BoostSampleClassifier.predict`.
 
         A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed
-        arrays for a list of delayed parts, nothing computed yet; an array for any other X, at once.
+        arrays for a bag or a list of delayed parts, nothing computed yet; an array for any other X,
+        at once.
         """
-        local = self.to_local()
         width = self.model_.n_labels if self._multi_label else None
         dtype = np.int64 if self._multi_label else self.classes_.dtype
-        return predicted(local, Answer("predict", dtype, width), X)
+        return self._answered(X, "predict", dtype, width)
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities (n, number of classes), or of labels (n, K); of the kind of `predict`."""
-        local = self.to_local()
-        return predicted(local, Answer("predict_proba", np.float64, self.classes_.size), X)
+        return self._answered(X, "predict_proba", np.float64, self.classes_.size)
 
     def decision_function(self, X: Any) -> Any:
         """Scores (n, K), or (n,) with two classes; of the kind of `predict`."""
+        vector = self.model_.n_labels == 1 and not self._multi_label
+        width = None if vector else self.model_.n_labels
+        return self._answered(X, "decision_function", np.float64, width)
+
+    def _answered(self, X: Any, method: str, dtype: DTypeLike, width: int | None) -> Any:
+        """What a method of the local classifier answers; `width` are its columns, None a vector.
+
+        Workers get the model once.
+        """
         local = self.to_local()
-        width = (
-            None if self.model_.n_labels == 1 and not self._multi_label else self.model_.n_labels
-        )
-        return predicted(local, Answer("decision_function", np.float64, width), X)
+        if not is_collection(X):
+            return getattr(local, method)(X)
+        empty = np.empty((0,) if width is None else (0, width), dtype)
+        if is_frame(X):
+            meta = _framed(empty, None)
+            return X.map_partitions(_partition, local, method, empty, meta=meta).to_dask_array()
+        model = _dask.delayed(local)
+        if not hasattr(X, "rechunk"):
+            parts = X if isinstance(X, list | tuple) else X.to_delayed()
+            work = _dask.delayed(_block)
+            return [work(part, model, method, empty) for part in parts]
+        whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+        shape: dict[str, Any] = {"drop_axis": list(range(1 if width is None else 2, X.ndim))}
+        if width is not None:
+            shape["chunks"] = (whole.chunks[0], (width,))
+        answer = {"model": model, "method": method, "empty": empty}
+        return whole.map_blocks(_block, **answer, dtype=dtype, meta=empty, **shape)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """As of `BoostSampleClassifier.score`; computes collections."""
@@ -320,66 +349,15 @@ class DaskBoostSampleClassifier(
         return tags
 
 
-class Answer(NamedTuple):
-    """A method of the classifier, and what it returns for n examples.
-
-    Attributes
-    ----------
-    method : str
-    dtype : dtype
-    width : int or None
-        Columns of the result (n, width); None for a vector (n,).
-    """
-
-    method: str
-    dtype: DTypeLike
-    width: int | None = None
-
-    @property
-    def empty(self) -> Any:
-        """The result for no example."""
-        return np.empty((0,) if self.width is None else (0, self.width), self.dtype)
-
-
-def predicted(local: Any, answer: Answer, X: Any) -> Any:
-    """What a local classifier answers for X.
-
-    A Dask array for a Dask array or data frame, with its chunks of rows; a list of delayed arrays
-    for a bag or a list of delayed parts; an array for any other X, at once. Workers get the model
-    once.
-    """
-    if not is_collection(X):
-        return getattr(local, answer.method)(X)
-    if not is_frame(X) and not hasattr(X, "rechunk"):
-        X = X if isinstance(X, list | tuple) else X.to_delayed()
-        work = _dask.delayed(_block)
-        return [work(part, _dask.delayed(local), answer) for part in X]
-    if is_frame(X):
-        meta = _framed(answer.empty, None)
-        return X.map_partitions(_partition, local, answer, meta=meta).to_dask_array()
-    whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-    shape: dict[str, Any] = {"drop_axis": list(range(1 if answer.width is None else 2, X.ndim))}
-    if answer.width is not None:
-        shape["chunks"] = (whole.chunks[0], (answer.width,))
-    model = _dask.delayed(local)
-    return whole.map_blocks(
-        _block, model=model, answer=answer, dtype=answer.dtype, meta=answer.empty, **shape
-    )
-
-
-def _block(X: Any, model: Any, answer: Answer) -> Any:
+def _block(X: Any, model: Any, method: str, empty: Any) -> Any:
     """The answer for one chunk; chunks of collections may be empty."""
-    if not len(X):
-        return answer.empty
-    return np.asarray(getattr(model, answer.method)(X), answer.dtype)
+    return np.asarray(getattr(model, method)(X), empty.dtype) if len(X) else empty
 
 
-def _partition(frame: Any, model: Any, answer: Answer) -> Any:
+def _partition(frame: Any, model: Any, method: str, empty: Any) -> Any:
     """The answer for one partition as a frame, which data frames of Dask need."""
-    return _framed(_block(frame, model, answer), frame.index)
+    return _framed(_block(frame, model, method, empty), frame.index)
 
 
 def _framed(values: Any, index: Any) -> Any:
-    import pandas as pd
-
     return (pd.Series if values.ndim == 1 else pd.DataFrame)(values, index)

@@ -16,27 +16,86 @@ The last three are a ShardError. Training that loses neither goes on without the
 from __future__ import annotations
 
 import asyncio
-import importlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
+from importlib.metadata import version
+from pkgutil import resolve_name
 from typing import Any
 
 import cloudpickle
 
 from boostsample.checks import check_integer, check_number
-from boostsample.dask.versions import check_versions, versions_here, versions_there
 from boostsample.dask.worker import DROP, PING, TELL, install
 from boostsample.errors import BoostSampleError, DataError, SettingError, ShardError, one_line
+from boostsample.shards.exchange import Lost, Transport
 from boostsample.shards.shard_source import Source
-from boostsample.shards.transport import Lost, Transport
 
-_LOOK, _NO_WORKER, _SCHEDULER, _CLOSE = 1.0, 60.0, 20.0, 2.0
-"""Seconds between two pings; to wait for a worker, for the scheduler, and for the last words."""
+_LOOK, _NO_WORKER, _SCHEDULER, _CLOSE, _VERSIONS = 1.0, 60.0, 20.0, 2.0, 15.0
+"""Seconds between two pings; to wait for a worker, for the scheduler, for the last words, and for
+the versions of a worker before a run."""
 _MOST_LOST = 5
 """Times that a shard is lost without an answer in between, after which the run ends."""
+_LOOKUPS: dict[str, Callable[[], Any]] = {
+    "boostsample": partial(resolve_name, "boostsample:__version__"),
+    "NUMERICS": partial(resolve_name, "boostsample.loop.numerics:NUMERICS"),
+    "numpy": partial(version, "numpy"),
+    "numba": partial(version, "numba"),
+}
+"""Versions that all workers and the client share, since results depend on them; functions of the
+standard library, which workers with any version of boostsample can run."""
 
-_distributed: Any = importlib.import_module("distributed")
+
+def versions_here() -> dict[str, Any]:
+    """Versions of this process."""
+    return {name: lookup() for name, lookup in _LOOKUPS.items()}
+
+
+async def versions_there(client: Any, address: str) -> dict[str, Any]:
+    """Versions of a worker, None of what it lacks; in the event loop of the client."""
+    versions = {}
+    for name, lookup in _LOOKUPS.items():
+        answer = await client.run(lookup, workers=[address], on_error="return")
+        if isinstance(answer[address], OSError):  # of the connection
+            raise answer[address]
+        versions[name] = None if isinstance(answer[address], Exception) else answer[address]
+    return versions
+
+
+def check_versions(address: str, worker: Mapping[str, Any], client: Mapping[str, Any]) -> None:
+    """ShardError that names the worker and what differs, unless it has the client's versions.
+
+    >>> check_versions("tcp://a:1", {"numpy": "2.1", "numba": "1"}, {"numpy": "2.2", "numba": "1"})
+    Traceback (most recent call last):
+    boostsample.errors.ShardError: the worker tcp://a:1 has numpy 2.1, but the client has numpy \
+2.2; results depend on it: install the same versions and restart the worker
+    """
+    if worker != client:
+        of_worker, of_client = (
+            ", ".join(f"{name} {versions[name]}" for name in client if worker[name] != client[name])
+            for versions in (worker, client)
+        )
+        raise ShardError(
+            f"the worker {address} has {of_worker}, but the client has {of_client}; results depend "
+            "on it: install the same versions and restart the worker"
+        )
+
+
+def check_workers(client: Any) -> None:
+    """ShardError if a worker has other versions; one that is silent is checked before it works."""
+    client.sync(_check_workers, client)
+
+
+async def _check_workers(client: Any) -> None:
+    async def check(address: str) -> None:
+        try:
+            there = await asyncio.wait_for(versions_there(client, address), _VERSIONS)
+        except (OSError, TimeoutError):
+            return
+        check_versions(address, there, versions_here())
+
+    await asyncio.gather(*map(check, (await client.scheduler.identity())["workers"]))
 
 
 class _WorkerPlace:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -338,13 +339,13 @@ class Booster:
         return small
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Restore a `state()` of an equal booster; later rounds repeat bit for bit."""
-        before = self.state()
-        try:
-            self._restore(state)
-        except BaseException:
-            self._restore(before)
-            raise
+        """Restore a `state()` of an equal booster; later rounds repeat bit for bit.
+
+        After an error, this booster cannot be used.
+        """
+        with self._unusable_after_an_error():
+            self._rows.restore(state["weights"])
+            self._restore_small(state)
 
     def replay(
         self, rounds: Sequence[Sequence[Term]], edges: Sequence[float], state: dict[str, Any]
@@ -352,28 +353,27 @@ class Booster:
         """Restore a `small_state()` of an equal booster before its first round.
 
         Repeats the updates of the weights by the terms of the rounds and their edges G: O(N) each,
-        no search. DataError, with this booster unchanged, if the weights are not those of the
-        state.
+        no search. DataError if the weights are not those of the state. After an error, this booster
+        cannot be used.
         """
-        rows, before, start = self._rows, self._small_state(), self._rows.before_replay()
-        try:
+        with self._unusable_after_an_error():
             for terms, edge in zip(rounds, edges, strict=True):
-                rows.begin(self._log_loss)
+                self._rows.begin(self._log_loss)
                 self._update_weights(terms, leaves_of(terms, self._targets()), edge)
-            if not rows.replayed(state):
+            if not self._rows.replayed(state):
                 raise DataError(
                     f"the weights after {state['round']} rounds must be those of the saved state, "
                     "but differ; train the run from its first round"
                 )
             self._restore_small(state)
-        except BaseException:
-            rows.undo_replay(start)
-            self._restore_small(before)
-            raise
 
-    def _restore(self, state: dict[str, Any]) -> None:
-        self._rows.restore(state["weights"])
-        self._restore_small(state)
+    @contextmanager
+    def _unusable_after_an_error(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._stopped = "a state was refused when its weights were set; make another booster"
+            raise
 
     def _restore_small(self, state: dict[str, Any]) -> None:
         self._round = int(state["round"])

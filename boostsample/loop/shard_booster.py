@@ -13,9 +13,8 @@ from boostsample.loop.booster import Booster
 from boostsample.records import Round
 from boostsample.registry import make_learner
 from boostsample.rows.weights import WEIGHT_INITS
-from boostsample.shards.exchange import Exchange
+from boostsample.shards.exchange import Exchange, Transport
 from boostsample.shards.shard_rows import ShardRows
-from boostsample.shards.transport import Transport
 from boostsample.strategy import Strategy
 from boostsample.threads.threads import Threads, n_threads
 

@@ -289,17 +289,9 @@ class LocalRows:
         checksum = sha256_of_arrays(*(np.atleast_1d(state[name]) for name in sorted(state)))
         return {"weights": checksum}
 
-    def before_replay(self) -> dict[str, object]:
-        """A copy of the weights."""
-        return self.weights.state()
-
     def replayed(self, state: Mapping[str, object]) -> bool:
         """Whether the weights are those of a `small_state()`."""
         return self.small_state()["weights"] == state["weights"]
-
-    def undo_replay(self, before: Mapping[str, Any]) -> None:
-        """The weights before the replay."""
-        self.weights.restore(before)
 
 
 def row_facts(

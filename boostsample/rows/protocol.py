@@ -178,13 +178,6 @@ class RunRows(Protocol):
         """State for `replayed`, without the N * K weights: a checksum `weights` instead."""
         ...
 
-    def before_replay(self) -> State:
-        """What `undo_replay` needs: called before the updates of a run are repeated."""
-        ...
-
     def replayed(self, state: State) -> bool:
         """Whether the weights are those of a `small_state()`; takes what else it holds."""
         ...
-
-    def undo_replay(self, before: State) -> None:
-        """The weights before the replay."""

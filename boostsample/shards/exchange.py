@@ -1,48 +1,134 @@
-"""The driver's side of the shards: messages, their bytes, and shards that are lost.
+"""The driver's side of the shards: transports of messages, and shards that are lost.
 
-Changes wait for the next request, so that they cost no message. What shards have been told is
-kept: a shard that is lost is loaded again, is told the same, and has the same bits. The changes of
-finished rounds are kept without their requests, a few numbers a round.
+Changes wait for the next request, so that they cost no message. The driver keeps all changes of the
+run and the messages of the current round. If a shard is lost, it is loaded again, and these are
+replayed: it then has the same bits.
 """
 
 from __future__ import annotations
 
+import abc
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, ShardError
-from boostsample.shards import messages as m
-from boostsample.shards.transport import Lost, Transport
+from boostsample.checks import WEIGHT_RANGE
+from boostsample.errors import DataError, SettingError, ShardError
+from boostsample.shards.server import Loaded, ShardServer, pack_message, unpack_message
+from boostsample.shards.shard_source import Source
 
-#: Kinds of changes that later rounds depend on.
-_LASTING = (m.Begin, m.Split, m.Update, m.UpdateLeaves)
-#: User weights further apart than this would sink to the floor of `boostsample.rows.weights`.
-_WEIGHT_RANGE = 1e24
+
+class Lost:
+    """Stands for the answer of a shard whose process is lost, with its rows and weights."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+class Transport(abc.ABC):
+    """What `ShardBooster` needs of a transport. One booster uses it at a time.
+
+    Base class of transports; a context manager that closes itself.
+
+    Attributes
+    ----------
+    n_shards : int
+    n_jobs : int
+        Threads of each shard.
+    """
+
+    n_shards: int
+    n_jobs: int
+
+    @abc.abstractmethod
+    def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> dict[int, bytes | Lost]:
+        """Have shards answer some messages, one after another; returns the last answers.
+
+        All shards work at the same time. An exception of a shard is raised here, after all have
+        answered. Must end: a shard that does not answer in a stated time is lost.
+        """
+
+    @abc.abstractmethod
+    def revive(self, lost: Mapping[int, Lost]) -> None:
+        """Make these shards anew from their sources: rows not loaded, no message received.
+
+        Raises ShardError if that is not possible.
+        """
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Give up rows and weights of all shards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class LocalShards(Transport):
+    """Shards in this process, one after another.
+
+    Messages are packed as for other processes, so that history and results are theirs.
+
+    Parameters
+    ----------
+    sources : sequence of Source
+    n_jobs : int
+        Threads that work for a shard.
+    """
+
+    def __init__(self, sources: Sequence[Source], n_jobs: int = 1) -> None:
+        if not sources:
+            raise SettingError("shards need at least one source, got none")
+        self._sources = list(sources)
+        self.n_shards, self.n_jobs = len(self._sources), n_jobs
+        self.close()
+
+    def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> dict[int, bytes | Lost]:
+        """Let each shard answer in turn."""
+        answers: dict[int, bytes | Lost] = {}
+        for number, of_shard in messages.items():
+            for message in of_shard:
+                answers[number] = self._servers[number].handle(message)
+        return answers
+
+    def revive(self, lost: Mapping[int, Lost]) -> None:
+        """New servers."""
+        for number in lost:
+            self._servers[number] = ShardServer(self._sources[number])
+
+    def close(self) -> None:
+        """Forget all shards; later ones are loaded again."""
+        self._servers = [ShardServer(source) for source in self._sources]
 
 
 class Exchange:
     """Asks all shards of a run at once; loads them on construction.
 
+    Requests and changes are names of methods of `ShardServer`, with their arguments.
+
     Attributes
     ----------
     loaded : list of Loaded
         What each shard in use holds; shards without weighted rows are not used.
-    unit : float
-        Unit of the user weights.
-    first : list of Sums
-        Masses and label sums of all examples before the first round.
+    counts : ndarray of int64, shape (M,)
+        Their examples with weight.
+    first : list of tuple
+        Number, mass and label sums of all examples before the first round, of each shard.
     n_bytes, n_messages : int
         Bytes of all messages and answers so far, and messages; those of lost shards count once.
-    most_bytes : int
-        Largest of the bytes of the shards.
     n_lost : int
         Shards lost and loaded again so far.
-    broken : bool
-        Whether an exchange was broken off: shards may differ.
     masses : ndarray of float64, shape (M,), or None
         Masses of the shards by their last answers; None if weights have changed since.
     """
@@ -50,122 +136,82 @@ class Exchange:
     def __init__(self, transport: Transport, weight_init: str, one_search: bool) -> None:
         self._transport = transport
         self._active = list(range(transport.n_shards))
-        self._start: list[Any] = [None] * transport.n_shards  # the first message, once it is known
-        self._done: list[Any] = []  # changes of finished rounds, or a list with one for each shard
-        self._current: list[list[bytes]] = [[] for _ in self._active]  # messages of this round
-        self._lasting: list[Any] = []  # changes of this round
-        self._pending: list[Any] = []
-        self.broken = False
-        self.n_messages = self.n_lost = 0
+        self._builds: dict[int, bytes] = {}  # the first messages
+        self._restored: dict[int, tuple[Any, ...]] = {}  # changes of single shards that come first
+        self._done: list[tuple[Any, ...]] = []  # changes of finished rounds
+        self._changes: list[tuple[Any, ...]] = []  # changes of this round
+        self._current: list[Mapping[int, bytes]] = []  # messages of this round
+        self._pending: list[tuple[Any, ...]] = []
+        self._broken = False  # whether an exchange was broken off: shards may differ
+        self.n_bytes = self.n_messages = self.n_lost = 0
         self.masses: NDArray[np.float64] | None = None
-        self._finished: tuple[m.Finish | None, Any] = None, None
-        self.value, self.values_computed = -math.inf, 0
-        self._bytes = np.zeros(transport.n_shards, np.int64)
-        self.loaded: list[m.Loaded] = self._ask_once([m.Load()] * transport.n_shards)
-        self._check()
-        used = [shard for shard in self.loaded if shard.n_examples]
-        most = max(shard.most for shard in used)
-        self.unit = 2.0 ** math.floor(math.log2(most))  # exact, as `check_example_weight`
-        least = min(shard.least for shard in used)
-        if most > _WEIGHT_RANGE * least:
-            raise DataError(
-                f"the largest example weight must be at most {_WEIGHT_RANGE:g} times the least, "
-                f"got {most:g} and {least:g}; weight 0 drops an example"
-            )
-        self._active = [k for k, shard in enumerate(self.loaded) if shard.n_examples]
-        self.loaded = used
-        measure = m.MeasureWeights(self.unit, weight_init)
-        measured: list[m.Measured] = self._ask_once([measure] * self.n_shards)
-        least = min(shard.least for shard in measured)
-        total = math.fsum(shard.total for shard in measured)
-        for number, (k, shard) in enumerate(zip(self._active, used, strict=True)):
-            of_run = measure, least, total, one_search, transport.n_jobs
-            build = m.Build(number, *of_run, shard.checksum)
-            self._start[k] = m.pack_message(m.Message((), build))
-        self.first: list[m.Sums] = self._told([self._start[k] for k in self._active])
+        loaded: list[Loaded] = self.ask("load", weight_init)
+        _check_shards(loaded)
+        self._active = [k for k, shard in enumerate(loaded) if shard.n_examples]
+        self.loaded = [loaded[k] for k in self._active]
+        self.counts = np.array([shard.n_examples for shard in self.loaded])
+        unit = 2.0 ** math.floor(math.log2(max(shard.most for shard in self.loaded)))  # exact
+        least = min(shard.least_label for shard in self.loaded) / unit
+        total = math.fsum(shard.total for shard in self.loaded) / unit
+        of_run = (weight_init, unit, least, total), one_search, transport.n_jobs
+        builds = {
+            k: pack_message(((), ("build", number, *of_run, loaded[k].checksum)))
+            for number, k in enumerate(self._active)
+        }
+        self.first: list[Any] = self._told(builds)
+        self._builds = builds
 
     @property
     def n_shards(self) -> int:
         """Shards in use."""
         return len(self._active)
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of all messages and answers so far."""
-        return int(self._bytes.sum())
-
-    @property
-    def most_bytes(self) -> int:
-        """Bytes so far of the shard that has most."""
-        return int(self._bytes.max())
-
-    def _check(self) -> None:
-        """DataError unless the shards fit each other."""
-        first = self.loaded[0]
-        for number, shard in enumerate(self.loaded):
-            same = shard.n_labels == first.n_labels and shard.families == first.families
-            if not same or not np.array_equal(shard.n_bins, first.n_bins):
-                raise DataError(
-                    f"shards must have the same labels, families and bins, but shard {number} has "
-                    f"{shard.n_labels} labels and {len(shard.n_bins)} features, and shard 0 has "
-                    f"{first.n_labels} and {len(first.n_bins)}, or their bins differ; bin all rows "
-                    "by the same edges"
-                )
-        if not any(shard.n_examples for shard in self.loaded):
-            raise DataError("shards must hold at least one example with weight, got none")
-
-    # ------------------------------------------------------------------------------------ changes
-
-    def change(self, change: Any) -> None:
+    def change(self, name: str, *arguments: Any) -> None:
         """Make a change in all shards, before the next request is answered."""
-        self._pending.append(change)
-        if isinstance(change, m.Update | m.UpdateLeaves | m.Restart):
+        self._pending.append((name, *arguments))
+        if name.startswith("update"):
             self.masses = None
 
     def begin(self) -> None:
         """Begin a round; what the last one asked is forgotten, its changes are not."""
-        self._done += self._lasting
-        self._lasting, self._current = [], [[] for _ in self._start]
-        self.change(m.Begin())
+        self._done += self._changes
+        self._changes, self._current = [], []
+        self.change("begin")
 
-    def replace_all(self, changes: Sequence[Any]) -> None:
-        """Forget all rounds and make one change in each shard that sets its weights."""
-        self._lasting, self._current, self._pending = [], [[] for _ in self._start], []
-        for_shards = dict(zip(self._active, changes, strict=True))
-        packed = [m.pack_message(m.Message((for_shards[k],), None)) for k in self._active]
-        self._done = []  # until all have made it, lost ones need nothing before it
-        self._told(packed)
-        self._done, self.masses = [list(changes)], None
+    def restore(self, states: Sequence[Any]) -> None:
+        """Forget all rounds; set the weights of each shard."""
+        self._done, self._changes, self._pending, self._current = [], [], [], []
+        self._restored = {}  # until all have restored theirs, lost ones need nothing before it
+        changes = {k: ("restore", state) for k, state in zip(self._active, states, strict=True)}
+        self._told({k: pack_message(((changes[k],), ("nothing",))) for k in self._active})
+        self._restored, self._current = changes, []
 
-    # ----------------------------------------------------------------------------------- requests
+    def ask(self, name: str, *arguments: Any) -> list[Any]:
+        """The answers of all shards in use to one request."""
+        return self.ask_each([(name, *arguments)] * self.n_shards)
 
-    def ask(self, request: Any) -> list[Any]:
-        """The answers of all shards in use to one request, or to a list with one for each."""
-        changes = tuple(self._pending)
-        requests = request if isinstance(request, list) else [request] * self.n_shards
-        packed = [m.pack_message(m.Message(changes, of_shard)) for of_shard in requests]
-        answers = self._told(packed)  # if that fails, the changes are still pending
-        self._lasting += [change for change in changes if isinstance(change, _LASTING)]
+    def ask_each(self, requests: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """The answers of all shards in use to a request for each."""
+        changes = self._pending
+        answers = self._told(
+            {
+                k: pack_message((changes, request))
+                for k, request in zip(self._active, requests, strict=True)
+            }
+        )
+        self._changes += changes  # if that fails, the changes are still pending
         self._pending = []
-        for k, message in zip(self._active, packed, strict=True):
-            self._current[k].append(message)
-        if all(hasattr(answer, "mass") for answer in answers):
-            self.masses = np.array([answer.mass for answer in answers])
         return answers
 
-    def _ask_once(self, requests: Sequence[Any]) -> list[Any]:
-        """Answers before the first round: a shard that is lost is only asked again."""
-        return self._told([m.pack_message(m.Message((), request)) for request in requests])
-
-    def _told(self, messages: Sequence[bytes]) -> list[Any]:
+    def _told(self, messages: Mapping[int, bytes]) -> list[Any]:
         """Send a message to each shard in use; load lost shards again until all have answered."""
-        latest = dict(zip(self._active, messages, strict=True))
-        waiting: dict[int, list[bytes]] = {k: [message] for k, message in latest.items()}
         answers: dict[int, bytes] = {}
-        if self.broken:
-            self._transport.revive({k: Lost("the exchange before was broken off") for k in latest})
-            waiting = {k: [*self._told_before(k, latest[k]), latest[k]] for k in latest}
-        self.broken = True
+        waiting = {k: [message] for k, message in messages.items()}
+        if self._broken:
+            why = Lost("the exchange before was broken off")
+            self._transport.revive(dict.fromkeys(messages, why))
+            waiting = {k: [*self._told_before(k), messages[k]] for k in messages}
+        self._broken = True
         while waiting:
             lost: dict[int, Lost] = {}
             for k, answer in self._transport.exchange(waiting).items():
@@ -176,34 +222,45 @@ class Exchange:
             if lost:
                 self.n_lost += len(lost)
                 self._transport.revive(lost)
-            waiting = {k: [*self._told_before(k, latest[k]), latest[k]] for k in lost}
-        if answers.keys() != latest.keys():
-            raise ShardError(f"shards {sorted(latest.keys() - answers.keys())} gave no answer")
-        self.broken = False
-        self.n_messages += len(latest)
-        for k, message in latest.items():
-            self._bytes[k] += len(message) + len(answers[k])
-        return [m.unpack_message(answers[k]) for k in self._active]
+            waiting = {k: [*self._told_before(k), messages[k]] for k in lost}
+        if answers.keys() != messages.keys():
+            raise ShardError(f"shards {sorted(messages.keys() - answers.keys())} gave no answer")
+        self._broken = False
+        if self._builds:
+            self._current.append(messages)
+        self.n_messages += len(messages)
+        self.n_bytes += sum(len(messages[k]) + len(answers[k]) for k in messages)
+        masses, content = zip(*(unpack_message(answers[k]) for k in self._active), strict=True)
+        self.masses = None if None in masses else np.array(masses)
+        return list(content)
 
-    def _told_before(self, k: int, message: bytes) -> list[bytes]:
+    def _told_before(self, k: int) -> list[bytes]:
         """All that a shard has been told, without the requests of finished rounds."""
-        if self._start[k] is None or self._start[k] is message:
+        if k not in self._builds:
             return []
-        number = self._active.index(k)
-        changes = tuple(c[number] if isinstance(c, list) else c for c in self._done)
-        return [self._start[k], m.pack_message(m.Message(changes, None)), *self._current[k]]
+        restored = [self._restored[k]] if k in self._restored else []
+        changes = pack_message(([*restored, *self._done], ("nothing",)))
+        return [self._builds[k], changes, *(messages[k] for messages in self._current)]
 
-    # --------------------------------------------------------------------------------- the finish
 
-    def finished(
-        self, request: m.Finish, totals: NDArray[np.float64], answers: Sequence[m.Finished]
-    ) -> None:
-        """Keep what the last finish has told: totals float64 (M, K) of a stump."""
-        self._finished = request, totals
-        self.value = answers[0].value
-        self.values_computed = sum(answer.values_computed for answer in answers)
-
-    def totals_of(self, feature: int, threshold: int) -> NDArray[np.float64] | None:
-        """Totals of a stump in each shard if it is the last one finished, on all examples."""
-        request, totals = self._finished
-        return totals if request == m.Finish(m.Target(), feature, threshold) else None
+def _check_shards(loaded: Sequence[Loaded]) -> None:
+    """DataError unless the shards fit each other."""
+    first = loaded[0]
+    for number, shard in enumerate(loaded):
+        same = shard.n_labels == first.n_labels and shard.families == first.families
+        if not same or not np.array_equal(shard.n_bins, first.n_bins):
+            raise DataError(
+                f"shards must have the same labels, families and bins, but shard {number} has "
+                f"{shard.n_labels} labels and {len(shard.n_bins)} features, and shard 0 has "
+                f"{first.n_labels} and {len(first.n_bins)}, or their bins differ; bin all rows "
+                "by the same edges"
+            )
+    used = [shard for shard in loaded if shard.n_examples]
+    if not used:
+        raise DataError("shards must hold at least one example with weight, got none")
+    least, most = min(shard.least for shard in used), max(shard.most for shard in used)
+    if most > WEIGHT_RANGE * least:
+        raise DataError(
+            f"the largest example weight must be at most {WEIGHT_RANGE:g} times the least, "
+            f"got {most:g} and {least:g}; weight 0 drops an example"
+        )

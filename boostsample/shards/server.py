@@ -1,10 +1,16 @@
-"""A shard: owns the rows of one source, and answers the messages of the driver."""
+"""A shard: owns the rows of one source, and answers the messages of the driver.
+
+A message is some changes, made in their order, and one request, which is answered. Each is the name
+of a method of `ShardServer` with its arguments. The same changes in the same order give a shard the
+same bits, wherever it is.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+import pickle  # noqa: TID251 - between processes of one run; never a file
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,10 +38,74 @@ from boostsample.rows.sampling_schemes import (
 )
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import InitialWeights, SignedWeights
-from boostsample.shards import messages as m
 from boostsample.shards.allocation import samples_are_joined
 from boostsample.shards.shard_source import Source
 from boostsample.threads.threads import Threads, n_threads
+
+WHOLE = 0
+"""The node of all examples."""
+
+
+class WireStump(NamedTuple):
+    """A stump; `key` is the same for the same stump of a round."""
+
+    key: int
+    feature: int
+    threshold: int
+    votes: NDArray[np.int8]
+
+
+class Target(NamedTuple):
+    """The examples of a node, their labels multiplied by the outputs of some stumps."""
+
+    node: int = WHOLE
+    stumps: tuple[WireStump, ...] = ()
+
+
+class Draw(NamedTuple):
+    """Samples of ascending sizes, each of which contains the one before.
+
+    `number` counts the draws of a run; `sizes` are the draws in this shard, `units` the factors of
+    their samples: the inverse of the expected share of the draws in this shard. `odds`, the loss
+    over the mass of all shards, is for logistic draws.
+    """
+
+    number: int
+    target: Target
+    scheme: str
+    seed: int
+    sizes: tuple[int, ...]
+    units: tuple[float, ...]
+    odds: float
+
+
+class Loaded(NamedTuple):
+    """What a source holds: rows, examples with weight, K, and checksum of bank, labels, weights.
+
+    `least` and `most` are the least positive and the largest user weight; `least_label` and `total`
+    the least and the sum of the first label weights.
+    """
+
+    n_rows: int
+    n_examples: int
+    n_labels: int
+    least: float
+    most: float
+    least_label: float
+    total: float
+    families: tuple[Any, ...]
+    n_bins: NDArray[np.int16]
+    checksum: str
+
+
+def pack_message(message: Any) -> bytes:
+    """A message or an answer as bytes."""
+    return pickle.dumps(message, protocol=5)
+
+
+def unpack_message(content: bytes) -> Any:
+    """A message or an answer from bytes."""
+    return pickle.loads(content)
 
 
 class _ShardWeights(SignedWeights):
@@ -57,36 +127,17 @@ class ShardServer:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._data: Any = None
-        self._answers: dict[type, Callable[[Any], Any]] = {
-            m.Load: self._load,
-            m.MeasureWeights: self._measure,
-            m.Build: self._build,
-            m.Nodes: self._sums,
-            m.SearchRequest: self._search,
-            m.Edges: self._edges,
-            m.BinTotals: self._bin_totals,
-            m.Logistic: self._logistic,
-            m.Finish: self._finish,
-            m.Values: lambda request: self._weights.state(),
-            m.Digest: self._digest,
-            type(None): lambda request: None,
-        }
-        self._changes: dict[type, Callable[[Any], None]] = {
-            m.Begin: self._begin,
-            m.Release: self._release,
-            m.Split: self._split,
-            m.Update: self._update,
-            m.UpdateLeaves: self._update_leaves,
-            m.Restore: lambda change: self._weights.restore(change.state),
-            m.Restart: lambda change: self._set_weights(),
-        }
+        self._weights: Any = None
 
     def handle(self, content: bytes) -> bytes:
-        """Answer a packed `Message`."""
-        message: m.Message = m.unpack_message(content)
-        for change in message.changes:
-            self._changes[type(change)](change)
-        return m.pack_message(self._answers[type(message.request)](message.request))
+        """Answer a packed message: the mass of all examples, and what its request returns."""
+        changes, request = unpack_message(content)
+        for name, *arguments in changes:
+            getattr(self, name)(*arguments)
+        name, *arguments = request
+        answer = getattr(self, name)(*arguments)
+        mass = None if self._weights is None else self._weights.mass
+        return pack_message((mass, answer))
 
     # ------------------------------------------------------------------------- before the rounds
 
@@ -110,54 +161,66 @@ class ShardServer:
         data_rows: tuple[Any, NDArray[np.int64], NDArray[np.float64]] = self._data
         return data_rows
 
-    def _load(self, request: m.Load) -> m.Loaded:
+    def load(self, weight_init: str) -> Loaded:
+        """Load the rows."""
         data, weighted, weight = self._rows_of_source()
-        bank = data.bank
-        least, most = (weight.min(), weight.max()) if weighted.size else (math.inf, 0.0)
-        of_rows = bank.n_examples, int(weighted.size), int(data.Y.shape[1])
-        families = tuple(bank.families)
-        of_weights = float(least), float(most)
-        return m.Loaded(*of_rows, *of_weights, families, np.array(bank.n_bins), self._checksum)
+        least = most = least_label = total = 0.0
+        if weighted.size:
+            labels = InitialWeights(weight_init, weight).of(data.Y)
+            least, most, least_label = (
+                float(x) for x in (weight.min(), weight.max(), labels.min())
+            )
+            total = math.fsum(labels.ravel())
+        return Loaded(
+            data.bank.n_examples,
+            int(weighted.size),
+            int(data.Y.shape[1]),
+            least,
+            most,
+            least_label,
+            total,
+            tuple(data.bank.families),
+            np.array(data.bank.n_bins),
+            self._checksum,
+        )
 
-    def _initial(self, measure: m.MeasureWeights, total: float | None = None) -> InitialWeights:
-        weight = self._rows_of_source()[2]
-        return InitialWeights(measure.weight_init, weight, measure.unit, total)
+    def build(
+        self,
+        number: int,
+        initial: tuple[str, float, float, float],
+        one_search: bool,
+        n_jobs: int,
+        checksum: str,
+    ) -> list[tuple[int, float, NDArray[np.float64]]]:
+        """Set the first weights; loads the rows if they are not. Answers the sums of all examples.
 
-    def _measure(self, request: m.MeasureWeights) -> m.Measured:
-        weights = self._initial(request).of(self._rows_of_source()[0].Y)
-        return m.Measured(float(weights.min()), math.fsum(weights.ravel()))
-
-    def _build(self, request: m.Build) -> m.Sums:
-        self._request = request
-        data, weighted, _ = self._rows_of_source()
-        if request.checksum != self._checksum:
+        `initial` are their kind, the unit of the user weights, and, in this unit, the least and the
+        sum of the label weights of all shards. `checksum` is that of `Loaded`.
+        """
+        data, weighted, weight = self._rows_of_source()
+        if checksum != self._checksum:
             raise DataError(
-                f"shard {request.number} was loaded again with other rows, labels or weights; a "
+                f"shard {number} was loaded again with other rows, labels or weights; a "
                 "source must load the same each time: keep its data as they are until the end"
             )
+        self._number = number
         self._bank = data.bank.reader(weighted)
-        self._threads = Threads(n_threads(request.n_jobs))
-        self._set_weights()
-        self._rows.compile(request.one_search)
-        width, bins = self._weights.width, np.ones((1, 1), np.uint8)
-        rows = Rows(0, np.empty(0, np.int32), np.zeros(width, np.float32), np.zeros(width), 1.0)
-        kernel = histogram_kernel(*row_layout(self._weights.n_labels))
-        kernel(bins, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), bins[0])  # compiles it
-        return self._sums(m.Nodes((m.Target(),)))
-
-    def _set_weights(self) -> None:
-        """The weights before the first round."""
-        data, weighted, _ = self._rows_of_source()
-        request = self._request
-        initial = self._initial(request.measure, request.total)
-        self._weights = _ShardWeights(
-            data.Y, initial.of(data.Y), weighted, self._threads, initial, request.least
-        )
+        kind, unit, least, total = initial
+        first = InitialWeights(kind, weight, unit, total)
+        threads = Threads(n_threads(n_jobs))
+        self._weights = _ShardWeights(data.Y, first.of(data.Y), weighted, threads, first, least)
         self._rows = LocalRows(self._bank, self._weights)
         self._samples: dict[int, list[Rows]] = {}
-        self._begin(m.Begin())
+        self._rows.compile(one_search)
+        width, bins = self._weights.width, np.ones((1, 1), np.uint8)
+        kernel = histogram_kernel(*row_layout(self._weights.n_labels))
+        rows = self._nothing()
+        kernel(bins, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), bins[0])  # compiles it
+        self.begin()
+        return self.sums([Target()])
 
-    def _digest(self, request: m.Digest) -> dict[str, str]:
+    def digest(self) -> dict[str, str]:
+        """Checksums of what the shard holds."""
         data, weighted, weight = self._rows_of_source()
         arrays = {"labels": data.Y, "rows": weighted, "weights": weight}
         return {
@@ -167,153 +230,196 @@ class ShardServer:
 
     # ----------------------------------------------------------------------------------- changes
 
-    def _begin(self, change: m.Begin) -> None:
+    def begin(self) -> None:
+        """A round begins: node 0 is all examples, and there are no others."""
         self._rows.begin(0.0)
-        self._nodes: dict[int, Stretch] = {m.WHOLE: (0, self._rows.n_examples)}
-        self._stumps: dict[int, m.WireStump] = {}
+        self._nodes: dict[int, Stretch] = {WHOLE: (0, self._rows.n_examples)}
+        self._stumps: dict[int, WireStump] = {}
 
-    def _release(self, change: m.Release) -> None:
+    def release(self) -> None:
+        """The samples drawn so far are no longer needed."""
         self._samples.clear()
         self._weights.release()
         self._rows.nodes.release()
 
-    def _split(self, change: m.Split) -> None:
-        first, end = self._nodes[change.node]
+    def split(self, node: int, stump: WireStump, below: int, above: int) -> None:
+        """The examples of a node with phi = -1 become node `below`, the others node `above`."""
+        first, end = self._nodes[node]
         halves: Any = ((first, first), (first, first))
         if first < end:
-            halves = self._rows.split((first, end), change.stump)
-        self._nodes[change.below], self._nodes[change.above] = halves
+            halves = self._rows.split((first, end), stump)
+        self._nodes[below], self._nodes[above] = halves
 
-    def _update(self, change: m.Update) -> None:
-        self._rows.update(change, Factors(change.right, change.wrong))
+    def update(self, stump: WireStump, factors: tuple[float, float]) -> None:
+        """Multiply weights by one factor where a stump agrees with the label, else by the other."""
+        self._rows.update(stump, Factors(*factors))
 
-    def _update_leaves(self, change: m.UpdateLeaves) -> None:
-        leaves = [
-            Leaf(self._nodes[leaf.node], self._same(leaf.stumps), leaf.votes)
-            for leaf in change.leaves
+    def update_leaves(
+        self,
+        leaves: Sequence[tuple[int, tuple[WireStump, ...], NDArray[np.int8]]],
+        factors: tuple[float, float],
+    ) -> None:
+        """As `update`, for a base classifier of leaves: node, stumps and votes."""
+        of_nodes = [
+            Leaf(self._nodes[node], self._same(stumps), votes) for node, stumps, votes in leaves
         ]
-        self._rows.update_leaves(leaves, Factors(change.right, change.wrong))
+        self._rows.update_leaves(of_nodes, Factors(*factors))
 
-    def _same(self, stumps: Iterable[m.WireStump]) -> tuple[m.WireStump, ...]:
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """The weights of an earlier state."""
+        self._weights.restore(state)
+
+    def _same(self, stumps: Iterable[WireStump]) -> tuple[WireStump, ...]:
         """The same objects for the same stumps: rows are not copied again."""
         return tuple(self._stumps.setdefault(stump.key, stump) for stump in stumps)
 
     # ---------------------------------------------------------------------------------- requests
 
-    def _read(self, target: m.Target) -> WeightedRows:
+    def nothing(self) -> None:
+        """Only the changes are asked for."""
+
+    def state(self) -> dict[str, Any]:
+        """The weights."""
+        state: dict[str, Any] = self._weights.state()
+        return state
+
+    def sums(self, targets: Sequence[Target]) -> list[tuple[int, float, NDArray[np.float64]]]:
+        """Number, mass and label sums (K,) of targets."""
+        return [self._sums_of(target) for target in targets]
+
+    def _sums_of(self, target: Target) -> tuple[int, float, NDArray[np.float64]]:
+        n_labels = self._weights.n_labels
+        if not self._n(target):
+            return 0, 0.0, np.zeros(n_labels)
+        rows = self._read(target)
+        return rows.n_examples, rows.mass, rows.sums[:n_labels].copy()
+
+    def _read(self, target: Target) -> WeightedRows:
         """The rows of a target, valid until the next one is read."""
         return self._rows.nodes.read(self._nodes[target.node], self._same(target.stumps))
 
-    def _n(self, target: m.Target) -> int:
+    def _n(self, target: Target) -> int:
         first, end = self._nodes[target.node]
         return end - first
 
-    def _sums(self, request: m.Nodes) -> m.Sums:
-        sums, n_labels = [], self._weights.n_labels
-        for target in request.targets:
-            if self._n(target):
-                rows = self._read(target)
-                sums.append((rows.n_examples, rows.mass, rows.sums[:n_labels].copy()))
-            else:
-                sums.append((0, 0.0, np.zeros(n_labels)))
-        return m.Sums(self._weights.mass, tuple(sums))
-
-    def _part(self, part: m.SampleOfTarget) -> list[Rows]:
-        """The rows of all samples of a part's draw; those of all examples."""
-        if part.draw is None:
-            return [self._read(part.target).exact() if self._n(part.target) else self._nothing()]
-        if part.draw.number not in self._samples:
-            self._samples[part.draw.number] = self._draw(part.draw)
-        return self._samples[part.draw.number]
+    def _samples_of(self, target: Target, draw: Draw | None) -> list[Rows]:
+        """The rows of all samples of a draw; without a draw, those of all examples."""
+        if draw is None:
+            return [self._read(target).exact() if self._n(target) else self._nothing()]
+        if draw.number not in self._samples:
+            self._samples[draw.number] = self._draw(draw)
+        return self._samples[draw.number]
 
     def _nothing(self) -> Rows:
         """No rows."""
-        width, values = self._weights.width, np.empty(0, np.float32)
-        return Rows(0, np.empty(0, np.int32), values, np.zeros(width), 1.0)
+        base = np.zeros(self._weights.width)
+        return Rows(0, np.empty(0, np.int32), np.empty(0, np.float32), base, 1.0)
 
-    def _draw(self, draw: m.Draw) -> list[Rows]:
+    def _draw(self, draw: Draw) -> list[Rows]:
         """The samples of a draw; empty ones hold no row."""
-        n, nothing = self._n(draw.target), self._nothing()
+        n = self._n(draw.target)
         joined = samples_are_joined(draw.scheme)
         sizes = draw.sizes if joined else [min(size, n) for size in draw.sizes]
-        n_empty = sum(size == 0 for size in sizes)
-        empty = [nothing] * (len(sizes) if n == 0 else n_empty)
-        if len(empty) == len(sizes):
+        n_empty = sum(size == 0 for size in sizes) if n else len(sizes)
+        empty = [self._nothing()] * n_empty
+        if n_empty == len(sizes):
             return empty
         self._weights.odds = draw.odds
-        rng = np.random.default_rng((draw.seed, self._request.number))
-        scheme = _in_units(nested_scheme(draw.scheme), joined, draw.units[n_empty:])
+        rng = np.random.default_rng((draw.seed, self._number))
+        scheme = _in_units(nested_scheme(draw.scheme), draw.units[n_empty:])
         logistic = draw.scheme in LOGISTIC_SCHEMES
         rows = self._read(draw.target)
         return empty + rows.draw_nested(sizes[n_empty:], scheme, rng, logistic)
 
-    def _search(self, request: m.SearchRequest) -> m.SearchAnswer:
-        target = request.part.target
-        n_labels, width = self._weights.n_labels, self._weights.width
-        samples, at = self._part(request.part), request.part.sample
-        rows = samples[at]
-        known = (
-            _n_rows(samples, request.bins_after, width),
-            _n_rows(samples, request.weights_after, width),
+    def search(
+        self,
+        target: Target,
+        draw: Draw | None,
+        sample: int,
+        by_rows: NDArray[np.int64],
+        by_sums: NDArray[np.int64],
+        bins_after: int = -1,
+        weights_after: int = -1,
+        wide: bool = False,
+    ) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[Any], NDArray[np.uint8]]:
+        """What a search needs of the sample of this number of a draw.
+
+        Of features `by_rows` the bins, uint8 (Q, rows), and the signed weights, float32 (rows, K),
+        of the rows that follow the samples `bins_after` and `weights_after`, which the driver
+        knows; -1 is none. Of features `by_sums` the histograms, float64 if `wide` else float32
+        (bins of all, K), `n_bins` rows of each, and the last bin of each that holds a row.
+        """
+        samples = self._samples_of(target, draw)
+        rows, n_labels, width = samples[sample], self._weights.n_labels, self._weights.width
+        n, n_known, n_weighed = (
+            samples[at].values.size // width if at >= 0 else 0
+            for at in (sample, bins_after, weights_after)
         )
-        n = rows.values.size // width
-        bins = np.empty((request.features.size, n - known[0]), np.uint8)
+        bins = np.empty((by_rows.size, n - n_known), np.uint8)
         weights = np.empty((0, n_labels), np.float32)
-        if request.features.size:
-            weights = matrix_of_rows(rows.values, n, n_labels)[known[1] :] if n else weights
-            if n > known[0]:
-                bins = self._bank.take(request.features, rows.examples[known[0] :])
-        kind = np.float64 if request.wide else np.float32
-        sums, last = np.zeros((0, n_labels), kind), np.ones(request.histograms.size, np.uint8)
-        if request.histograms.size:
-            n_bins = self._n_bins[request.histograms].tolist()
-            if n and self._n(target):
-                hist, last = self._rows.searcher.histograms(request.histograms, rows)
-                sums = np.concatenate(
-                    [
-                        matrix_of_rows(histogram, N_BINS, n_labels)[:most].astype(kind)
-                        for histogram, most in zip(hist, n_bins, strict=True)
-                    ]
-                )
-            else:
-                sums = np.full((sum(n_bins), n_labels), NO_ROWS, kind)
+        if by_rows.size and n:
+            weights = np.ascontiguousarray(matrix_of_rows(rows.values, n, n_labels)[n_weighed:])
+            if n > n_known:
+                bins = self._bank.take(by_rows, rows.examples[n_known:])
         bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
-        return m.SearchAnswer(self._weights.mass, bins, np.ascontiguousarray(weights), sums, last)
+        kind: Any = np.float64 if wide else np.float32
+        n_bins = self._n_bins[by_sums]
+        sums, last = np.full((int(n_bins.sum()), n_labels), NO_ROWS, kind), np.ones(0, np.uint8)
+        if by_sums.size and n:
+            histograms, last = self._rows.searcher.histograms(by_sums, rows)
+            matrices = [
+                matrix_of_rows(histogram, N_BINS, n_labels)[:most]
+                for histogram, most in zip(histograms, n_bins.tolist(), strict=True)
+            ]
+            np.concatenate(matrices, out=sums, casting="same_kind")
+        elif by_sums.size:
+            last = np.ones(by_sums.size, np.uint8)
+        return bins, weights, sums, last
 
-    def _edges(self, request: m.Edges) -> m.Totals:
-        rows = self._part(request.part)[request.part.sample]
-        totals = np.zeros(request.features.size)
-        if rows.values.size:
-            _, features, thresholds, votes, below = request
-            stumps = Stumps(features, thresholds, votes, np.zeros(features.size), below=below)
-            totals = self._rows.searcher.signed_edges(stumps, rows._replace(scale=1.0))
-        return m.Totals(self._weights.mass, totals)
+    def edges(
+        self,
+        target: Target,
+        draw: Draw | None,
+        sample: int,
+        features: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        votes: NDArray[np.int8],
+        below: NDArray[np.int8] | None,
+    ) -> NDArray[np.float64]:
+        """Signed edges of stumps on a sample, in the units of the weights: float64 (Q,)."""
+        rows = self._samples_of(target, draw)[sample]
+        if not rows.values.size:
+            return np.zeros(features.size)
+        stumps = Stumps(features, thresholds, votes, np.zeros(features.size), below=below)
+        return self._rows.searcher.signed_edges(stumps, rows._replace(scale=1.0))
 
-    def _bin_totals(self, request: m.BinTotals) -> m.Totals:
-        totals = np.zeros((request.features.size, N_BINS, 2 + self._weights.n_labels))
-        if self._n(request.target):
-            searcher = self._rows.searcher.over(self._read(request.target))
-            totals = searcher.bin_totals(request.features)
-        return m.Totals(self._weights.mass, totals)
+    def bin_totals(self, target: Target, features: NDArray[np.int64]) -> NDArray[np.float64]:
+        """As of `Searcher.bin_totals`, of all examples of a target."""
+        if not self._n(target):
+            return np.zeros((features.size, N_BINS, 2 + self._weights.n_labels))
+        return self._rows.searcher.over(self._read(target)).bin_totals(features)
 
-    def _logistic(self, request: m.Logistic) -> m.Totals:
-        mass = 0.0
-        if self._n(request.target):
-            self._weights.odds = request.odds
-            mass = self._read(request.target).logistic_mass()
-        return m.Totals(self._weights.mass, np.array([mass]))
+    def logistic_mass(self, target: Target, odds: float) -> float:
+        """The logistic mass of a target."""
+        if not self._n(target):
+            return 0.0
+        self._weights.odds = odds
+        return self._read(target).logistic_mass()
 
-    def _finish(self, request: m.Finish) -> m.Finished:
-        target, n_labels = request.target, self._weights.n_labels
-        totals, mass, sums = np.zeros(n_labels), 0.0, np.zeros(n_labels)
-        column = self._bank.column(request.feature)
+    def finish(
+        self, target: Target, feature: int, threshold: int
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float, int]:
+        """Sums of w_il y_il phi(x_i) and, of the target, mass and sums of w_il y_il.
+
+        Then the raw threshold, and the values that a lazy bank has computed.
+        """
+        column = self._bank.column(feature)
+        _, mass, sums = self._sums_of(target)
+        totals = np.zeros(sums.size)
         if self._n(target):
-            rows = self._read(target)
-            totals = rows.label_totals(column, request.threshold)
-            mass, sums = rows.mass, rows.sums[:n_labels].copy()
-        value = self._bank.threshold(request.feature, request.threshold)
-        computed = self._bank.values_computed
-        return m.Finished(self._weights.mass, totals, mass, sums, value, computed)
+            totals = self._read(target).label_totals(column, threshold)
+        value = self._bank.threshold(feature, threshold)
+        return totals, mass, sums, value, self._bank.values_computed
 
 
 def histogram_bins(n_bins: NDArray[np.int16]) -> NDArray[np.int64]:
@@ -321,12 +427,7 @@ def histogram_bins(n_bins: NDArray[np.int16]) -> NDArray[np.int64]:
     return np.where(n_bins > 0, n_bins, N_BINS).astype(np.int64)
 
 
-def _n_rows(samples: Sequence[Rows], at: int, width: int) -> int:
-    """Rows of sample number `at`; none for -1."""
-    return samples[at].values.size // width if at >= 0 else 0
-
-
-def _in_units(scheme: NestedScheme, joined: bool, units: Sequence[float]) -> NestedScheme:
+def _in_units(scheme: NestedScheme, units: Sequence[float]) -> NestedScheme:
     """A nested scheme with the units of the driver in place of the scales of one process."""
 
     def draw(

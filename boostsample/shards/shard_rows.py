@@ -14,8 +14,8 @@ from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_json
 from boostsample.rows.local_rows import row_facts
 from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
-from boostsample.shards import messages as m
 from boostsample.shards.exchange import Exchange
+from boostsample.shards.server import Target, WireStump
 from boostsample.shards.shard_targets import DriverSearch, ShardNode, ShardTarget, WholeNode
 from boostsample.threads.threads import Threads
 
@@ -38,14 +38,14 @@ class ShardRows:
         self._driver = DriverSearch(self._whole, threads)
         self.n_examples, self.n_labels = self._whole.n_examples, self._whole.n_labels
         self.n_features = int(self._driver.n_bins.size)
-        first = [(*one.targets[0][:2], *one.targets[0][2].tolist()) for one in exchange.first]
-        self.digest = self._first = hashlib.sha256(repr(first).encode()).hexdigest()
+        first = [(n, mass, *sums.tolist()) for ((n, mass, sums),) in exchange.first]
+        self.digest = hashlib.sha256(repr(first).encode()).hexdigest()
         self.round = 0
         self._forget()
 
     def _forget(self) -> None:
         self._nodes: dict[Stretch, ShardNode] = {(0, self.n_examples): self._whole}
-        self._stumps: dict[int, tuple[m.WireStump, StumpCut]] = {}
+        self._stumps: dict[int, tuple[WireStump, StumpCut]] = {}
         self._n_nodes = 1
 
     @property
@@ -56,11 +56,11 @@ class ShardRows:
     @property
     def values_computed(self) -> int:
         """Feature values that lazy banks had computed at the last finish."""
-        return self._exchange.values_computed
+        return self._driver.values_computed
 
     def raw_threshold(self, feature: int, threshold: int) -> float:
         """Raw threshold of the stump finished last."""
-        return self._exchange.value
+        return self._driver.value
 
     def begin(self, log_loss: float) -> None:
         """Begin a round, with the log of the loss so far: the weights have changed."""
@@ -74,13 +74,12 @@ class ShardRows:
         below, above = self._n_nodes, self._n_nodes + 1
         self._n_nodes += 2
         node = self._nodes[stretch].target.node
-        self._exchange.change(m.Split(node, self._wire(cut), below, above))
-        targets = m.Target(below), m.Target(above)
-        answers: list[m.Sums] = self._exchange.ask(m.Nodes(targets))
+        self._exchange.change("split", node, self._wire(cut), below, above)
+        targets = Target(below), Target(above)
         nodes = []
-        for at, target in enumerate(targets):
-            counts = np.array([answer.targets[at][0] for answer in answers])
-            masses = np.array([answer.targets[at][1] for answer in answers])
+        answers = self._exchange.ask("sums", targets)
+        for target, of_shards in zip(targets, zip(*answers, strict=True), strict=True):
+            counts, masses, _ = (np.array(column) for column in zip(*of_shards, strict=True))
             nodes.append(ShardNode(self._exchange, target, counts, masses))
         first, end = stretch
         middle = first + nodes[0].n_examples
@@ -88,11 +87,11 @@ class ShardRows:
         self._nodes.update(zip(halves, nodes, strict=True))
         return halves
 
-    def _wire(self, cut: StumpCut) -> m.WireStump:
+    def _wire(self, cut: StumpCut) -> WireStump:
         """A stump as in messages; the same object has the same key in a round."""
         if id(cut) not in self._stumps:
             votes = np.asarray(cut.votes, np.int8)
-            stump = m.WireStump(len(self._stumps), int(cut.feature), int(cut.threshold), votes)
+            stump = WireStump(len(self._stumps), int(cut.feature), int(cut.threshold), votes)
             self._stumps[id(cut)] = stump, cut  # the cut keeps its id while it is held
         return self._stumps[id(cut)][0]
 
@@ -106,41 +105,40 @@ class ShardRows:
         """As of `RunRows`. No exchange."""
         node = self._nodes[stretch]
         if stumps:
-            target = m.Target(node.target.node, tuple(self._wire(stump) for stump in stumps))
+            target = Target(node.target.node, tuple(self._wire(stump) for stump in stumps))
             node = ShardNode(self._exchange, target, node.counts, node.masses)
         return ShardTarget(node, self._driver, two_sided, members)
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; sent with the next request."""
-        masses = self._whole.masses
-        totals = self._exchange.totals_of(cut.feature, cut.threshold)
-        votes, predicted = np.asarray(cut.votes, np.int8), None
-        if totals is not None:
-            agree = 0.5 * (masses + totals @ votes)
+        predicted = None
+        if self._driver.finished == (Target(), cut.feature, cut.threshold):
+            masses = self._whole.masses
+            agree = 0.5 * (masses + self._driver.totals @ cut.votes)
             predicted = factors.right * agree + factors.wrong * (masses - agree)
-        self._change(m.Update(cut.feature, cut.threshold, votes, *factors), predicted)
+        self._change(predicted, factors, "update", self._wire(cut))
 
     def update_leaves(self, leaves: Sequence[Leaf], factors: Factors) -> None:
         """Update the weights by a base classifier; sent with the next request."""
-        messages = []
+        content = []
         for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
             if leaf.stretch[0] < leaf.stretch[1]:
                 node = self._nodes[leaf.stretch].target.node
                 stumps = tuple(self._wire(stump) for stump in leaf.stumps)
-                messages.append(m.LeafVotes(node, stumps, np.asarray(leaf.votes, np.int8)))
-        self._change(m.UpdateLeaves(tuple(messages), *factors), None)
+                content.append((node, stumps, np.asarray(leaf.votes, np.int8)))
+        self._change(None, factors, "update_leaves", content)
 
     def _change(
-        self, change: m.Update | m.UpdateLeaves, predicted: NDArray[np.float64] | None
+        self, predicted: NDArray[np.float64] | None, factors: Factors, name: str, base: Any
     ) -> None:
-        self._exchange.change(change)
+        self._exchange.change(name, base, tuple(factors))
         self._whole.changed(predicted)
-        factors = struct.pack("<2d", change.right, change.wrong)
-        self.digest = hashlib.sha256(self.digest.encode() + factors).hexdigest()
+        digits = struct.pack("<2d", *factors)
+        self.digest = hashlib.sha256(self.digest.encode() + digits).hexdigest()
 
     def facts(self) -> dict[str, object]:
         """As of `LocalRows.facts`, from the checksums of each shard. One exchange."""
-        digests: list[dict[str, str]] = self._exchange.ask(m.Digest())
+        digests: list[dict[str, str]] = self._exchange.ask("digest")
         loaded = self._exchange.loaded
         joined = {
             name: sha256_of_json([of_shard[name] for of_shard in digests]) for name in digests[0]
@@ -152,7 +150,7 @@ class ShardRows:
 
     def state(self) -> dict[str, object]:
         """All weights of all shards, a copy: one exchange."""
-        states = self._exchange.ask(m.Values())
+        states = self._exchange.ask("state")
         shards = {str(number): state for number, state in enumerate(states)}
         return {**self.small_state(), "shards": shards}
 
@@ -173,8 +171,7 @@ class ShardRows:
                 f"the saved weights must be those of {self._exchange.n_shards} shards, got "
                 f"{len(states)}; restore into a booster on the same shards"
             )
-        restored = [m.Restore(states[str(number)]) for number in range(len(states))]
-        self._exchange.replace_all(restored)
+        self._exchange.restore([states[str(number)] for number in range(len(states))])
         self._take(state)
 
     def _take(self, state: Mapping[str, Any]) -> None:
@@ -182,20 +179,9 @@ class ShardRows:
         self.digest = str(state["weights"])
         self._whole.changed(state["predicted"].copy() if state["predicted"].size else None)
 
-    def before_replay(self) -> dict[str, object]:
-        """Nothing: the shards know their first weights."""
-        return {}
-
     def replayed(self, state: Mapping[str, Any]) -> bool:
         """Whether the digest is that of a `small_state()`; takes its masses."""
         if self.digest != state["weights"]:
             return False
         self._take(state)
         return True
-
-    def undo_replay(self, before: Mapping[str, object]) -> None:
-        """The weights before the first round, unless an exchange was broken off."""
-        if not self._exchange.broken:
-            self._exchange.replace_all([m.Restart()] * self._exchange.n_shards)
-            self.digest = self._first
-            self._whole.begin_anew()

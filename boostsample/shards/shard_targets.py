@@ -24,13 +24,13 @@ from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
 from boostsample.kernels.searches.search_room import is_empty
 from boostsample.records import Stumps
+from boostsample.records.stumps import arrays_of
 from boostsample.rows.local_rows import compile_rows
 from boostsample.rows.sampling_schemes import LOGISTIC_SCHEMES, UNPROMISED, nested_scheme
 from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
-from boostsample.shards import messages as m
 from boostsample.shards.allocation import allocate, samples_are_joined
 from boostsample.shards.exchange import Exchange
-from boostsample.shards.server import histogram_bins
+from boostsample.shards.server import Draw, Target, histogram_bins
 from boostsample.threads.threads import Threads
 
 #: Bytes of histograms in one answer, about.
@@ -43,7 +43,7 @@ class ShardNode:
     def __init__(
         self,
         exchange: Exchange,
-        target: m.Target,
+        target: Target,
         counts: NDArray[np.int64],
         masses: NDArray[np.float64] | None,
     ) -> None:
@@ -77,9 +77,8 @@ class ShardNode:
         return self._sums
 
     def _ask(self) -> None:
-        answers: list[m.Sums] = self.exchange.ask(m.Nodes((self.target,)))
-        targets = [answer.targets[0] for answer in answers]
-        self.know([mass for _, mass, _ in targets], [sums for _, _, sums in targets])
+        answers = [sums for (sums,) in self.exchange.ask("sums", [self.target])]
+        self.know([mass for _, mass, _ in answers], [sums for _, _, sums in answers])
 
     def know(self, masses: Sequence[float], sums: Sequence[NDArray[np.float64]]) -> None:
         """Keep masses and label sums of the shards."""
@@ -94,25 +93,14 @@ class ShardNode:
 class WholeNode(ShardNode):
     """All rows of the shards, whose weights change.
 
-    Attributes
-    ----------
-    log_loss : float
-        Log of the loss so far.
-    predicted : ndarray of float64, shape (M,), or None
-        Masses of the shards after the last update by a stump, up to rounding: known from the sums
-        of its finish, so that the next draw needs no message.
+    `predicted` are the masses of the shards after the last update by a stump, up to rounding, or
+    None: known from the sums of its finish, so that the next draw needs no message.
     """
 
     def __init__(self, exchange: Exchange) -> None:
-        counts = np.array([shard.n_examples for shard in exchange.loaded])
-        super().__init__(exchange, m.Target(), counts, None)
+        super().__init__(exchange, Target(), exchange.counts, None)
         self.log_loss = 0.0
-        self.begin_anew()
-
-    def begin_anew(self) -> None:
-        """The masses before the first round."""
-        self.exchange.masses = np.array([sums.mass for sums in self.exchange.first])
-        self.changed(self.exchange.masses.copy())
+        self.changed(np.array([mass for ((_, mass, _),) in exchange.first]))
 
     def changed(self, predicted: NDArray[np.float64] | None) -> None:
         """The weights have changed; to these masses, if they are known."""
@@ -149,13 +137,21 @@ class DriverSearch:
         Bins of each feature.
     n_draws : int
         Draws so far.
+    finished : tuple
+        Target, feature and threshold of the last finish.
+    totals, value, values_computed : ndarray of float64, shape (M, K), float, int
+        What it has told: label sums, raw threshold, and values that lazy banks have computed.
     """
 
     def __init__(self, whole: WholeNode, threads: Threads) -> None:
         self.whole, self.exchange = whole, whole.exchange
         self.n_bins = histogram_bins(self.exchange.loaded[0].n_bins)
         self.n_draws = 0
+        self.finished: tuple[Any, ...] = ()
+        self.totals = np.empty((0, whole.n_labels))
+        self.value, self.values_computed = -math.inf, 0
         self._bins = BinSearch(whole.n_labels, threads)
+        self.tie = self._bins.tie
         compile_rows(whole.n_labels, threads.n > 1, True)
 
     def on_rows(
@@ -209,10 +205,6 @@ class DriverSearch:
             self._bins.write(column, at, n_bins, rows, EACH_ROW, stump, n_rows)
         return stumps_of(features, output)
 
-    def tie(self, n_rows: int) -> float:
-        """Edges this close are equal."""
-        return self._bins.tie(n_rows)
-
 
 class _Drawn:
     """A draw of nested samples, and what the driver knows of their rows.
@@ -232,7 +224,7 @@ class _Drawn:
         Likewise; of the rows of one sample or more.
     """
 
-    def __init__(self, draws: list[m.Draw], n_labels: int, scale: float | None) -> None:
+    def __init__(self, draws: list[Draw], n_labels: int, scale: float | None) -> None:
         self.draws, self.scale = draws, scale
         self.joined = samples_are_joined(draws[0].scheme)
         self.features, self.bins_of, self.bins = np.empty(0, np.int64), -1, list[Any]()
@@ -243,6 +235,15 @@ class _Drawn:
         """Draws of sample number `at`; more than its different rows."""
         return sum(draw.sizes[at] for draw in self.draws) if at >= 0 else 0
 
+    def known(self, features: NDArray[np.int64], number: int) -> NDArray[np.int64] | None:
+        """Where the bins of these features are known on a smaller sample; None if not of all."""
+        if not self.joined or not 0 <= self.bins_of <= number:
+            return None
+        order = np.argsort(self.features, kind="stable")
+        places = np.searchsorted(self.features, features, sorter=order)
+        at = order[np.minimum(places, order.size - 1)]
+        return at if np.array_equal(self.features[at], features) else None
+
 
 class ShardSample(NamedTuple):
     """A sample of a draw, or all examples of a target if `drawn` is None: a `SampleRows`."""
@@ -252,24 +253,20 @@ class ShardSample(NamedTuple):
     drawn: _Drawn | None = None
     number: int = 0
 
-    def part(self, shard: int) -> m.SampleOfTarget:
-        """The sample in a message to a shard."""
-        if self.drawn is None:
-            return m.SampleOfTarget(self.of.node.target)
-        return m.SampleOfTarget(self.of.node.target, self.drawn.draws[shard], self.number)
+    def _ask(self, name: str, *arguments: Any) -> list[Any]:
+        """The answers of all shards to a request about this sample."""
+        target, drawn = self.of.node.target, self.drawn
+        draws = [None] * self.of.node.exchange.n_shards if drawn is None else drawn.draws
+        requests = [(name, target, draw, self.number, *arguments) for draw in draws]
+        return self.of.node.exchange.ask_each(requests)
 
-    def scale(self) -> float:
+    def _scale(self) -> float:
         """Factor of the sums over its rows; known after an answer."""
         if self.drawn is None:
             return 1.0 / self.of.mass
         scale = self.drawn.scale
         whole = 1.0 / self.of.mass if scale is None else scale
         return whole / self.size if self.drawn.joined else whole
-
-    @property
-    def exchange(self) -> Exchange:
-        """The exchange of the run."""
-        return self.of.node.exchange
 
     def search(self, features: NDArray[np.int64]) -> Stumps:
         """The best stump of each feature. One exchange."""
@@ -286,29 +283,24 @@ class ShardSample(NamedTuple):
         sizes = np.cumsum(driver.n_bins[features]) * (8 * self.of.n_labels)
         parts = []
         for part in np.split(features, np.flatnonzero(np.diff(sizes // _MOST_BYTES)) + 1):
-            requests = [
-                m.SearchRequest(self.part(k), nothing, part, -1, -1, True)
-                for k in range(self.exchange.n_shards)
-            ]
-            parts.append(self._on_histograms(part, self.exchange.ask(requests)))
+            answers = self._ask("search", nothing, part, -1, -1, True)
+            parts.append(self._on_histograms(part, answers))
         stumps = _joined(parts)
         edges = stumps.edge
         best = edges.max()
         edges[edges >= best - driver.tie(self.of.n_examples)] = best
         return stumps
 
-    def _on_histograms(
-        self, features: NDArray[np.int64], answers: Sequence[m.SearchAnswer]
-    ) -> Stumps:
+    def _on_histograms(self, features: NDArray[np.int64], answers: Sequence[Any]) -> Stumps:
         """Best stumps on the histograms of the shards, added in their order."""
-        sums = reduce(np.add, [answer.sums.astype(np.float64) for answer in answers])  # keeps -0.0
-        last = np.maximum.reduce([answer.last for answer in answers])
-        of_sample = self.scale(), self.size, self.of.two_sided
+        sums = reduce(np.add, [of_shard.astype(np.float64) for *_, of_shard, _ in answers])
+        last = np.maximum.reduce([of_shard for *_, of_shard in answers])
+        of_sample = self._scale(), self.size, self.of.two_sided
         return self.of.driver.on_histograms(features, sums, last, *of_sample)
 
     def _search_drawn(self, features: NDArray[np.int64], drawn: _Drawn) -> Stumps:
         """Rows or histograms of a sample, whatever is smaller."""
-        known = self._known(features, drawn)
+        known = drawn.known(features, self.number)
         compact = self._as_rows(features, drawn, known)
         if known is not None and not compact.all():
             known = known[compact]
@@ -317,11 +309,7 @@ class ShardSample(NamedTuple):
             (drawn.bins_of if known is not None else -1),
             (drawn.weights_of if drawn.joined else -1),
         )
-        requests = [
-            m.SearchRequest(self.part(k), by_rows, by_sums, *after, False)
-            for k in range(self.exchange.n_shards)
-        ]
-        answers: list[m.SearchAnswer] = self.exchange.ask(requests)
+        answers = self._ask("search", by_rows, by_sums, *after)
         parts = []
         if by_rows.size:
             parts.append(self._on_rows(by_rows, drawn, known, answers))
@@ -332,15 +320,6 @@ class ShardSample(NamedTuple):
         order = np.argsort(np.argsort(~compact, kind="stable"))
         return _joined(parts)[order]
 
-    def _known(self, features: NDArray[np.int64], drawn: _Drawn) -> NDArray[np.int64] | None:
-        """Where the bins of these features are known on a smaller sample; None if not of all."""
-        if not drawn.joined or not 0 <= drawn.bins_of <= self.number:
-            return None
-        order = np.argsort(drawn.features, kind="stable")
-        places = np.searchsorted(drawn.features, features, sorter=order)
-        at = order[np.minimum(places, order.size - 1)]
-        return at if np.array_equal(drawn.features[at], features) else None
-
     def _as_rows(
         self,
         features: NDArray[np.int64],
@@ -348,13 +327,13 @@ class ShardSample(NamedTuple):
         known: NDArray[np.int64] | None,
     ) -> NDArray[np.bool_]:
         """The features whose rows take fewer bytes than their histograms, in all shards."""
-        n = drawn.n_rows(self.number)
+        n, n_labels = drawn.n_rows(self.number), self.of.n_labels
         n_new = n - (drawn.n_rows(drawn.bins_of) if known is not None else 0)
         n_weights = n - (drawn.n_rows(drawn.weights_of) if drawn.joined else 0)
-        of_sums = self.of.driver.n_bins[features] * (4 * self.of.n_labels * self.exchange.n_shards)
-        compact = n_new < of_sums
+        of_sums = self.of.driver.n_bins[features] * (4 * n_labels * len(drawn.draws))
+        compact: NDArray[np.bool_] = n_new < of_sums
         saved = int(np.maximum(of_sums - n_new, 0).sum())
-        if saved <= max(n_weights, 0) * 4 * self.of.n_labels:
+        if saved <= max(n_weights, 0) * 4 * n_labels:
             compact[:] = False
         return compact
 
@@ -363,12 +342,11 @@ class ShardSample(NamedTuple):
         features: NDArray[np.int64],
         drawn: _Drawn,
         known: NDArray[np.int64] | None,
-        answers: Sequence[m.SearchAnswer],
+        answers: Sequence[Any],
     ) -> Stumps:
         """Best stumps on the rows of the shards, one shard after another."""
         bins, weights = [], []
-        for k, answer in enumerate(answers):
-            of_shard, weights_of_shard = answer.bins, answer.weights
+        for k, (of_shard, weights_of_shard, *_) in enumerate(answers):
             if known is not None:
                 of_shard = np.concatenate([drawn.bins[k][known], of_shard], axis=1)
             if drawn.joined:
@@ -380,14 +358,12 @@ class ShardSample(NamedTuple):
             drawn.weights_of, drawn.weights = max(self.number, drawn.weights_of), weights
         of_sample = [rows[: part.shape[1]] for rows, part in zip(weights, bins, strict=True)]
         joined = np.concatenate(bins, axis=1), np.concatenate(of_sample)
-        return self.of.driver.on_rows(features, *joined, self.scale(), self.of.two_sided)
+        return self.of.driver.on_rows(features, *joined, self._scale(), self.of.two_sided)
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
         """Edges of given stumps: float64 (Q,). One exchange."""
         cuts = self.of.numbers(stumps.feature), stumps.threshold, stumps.votes, stumps.below
-        requests = [m.Edges(self.part(k), *cuts) for k in range(self.exchange.n_shards)]
-        answers: list[m.Totals] = self.exchange.ask(requests)
-        return np.asarray(np.add.reduce([answer.totals for answer in answers]) * self.scale())
+        return np.asarray(np.add.reduce(self._ask("edges", *cuts)) * self._scale())
 
 
 class ShardTarget:
@@ -422,22 +398,23 @@ class ShardTarget:
     def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
         """As of `TargetRows`. One exchange."""
         number = feature if self._members is None else int(self._members[feature])
-        request = m.Finish(self.node.target, number, threshold)
-        answers: list[m.Finished] = self.node.exchange.ask(request)
-        self.node.know([one.target_mass for one in answers], [one.sums for one in answers])
-        totals = np.array([one.totals for one in answers])
-        self.node.exchange.finished(request, totals, answers)
-        return np.asarray(np.add.reduce(totals) / self.mass)
+        cut = self.node.target, number, threshold
+        answers = self.node.exchange.ask("finish", *cut)
+        parts, masses, sums, values, computed = zip(*answers, strict=True)
+        self.node.know(masses, sums)
+        driver = self.driver
+        driver.finished, driver.totals = cut, np.array(parts)
+        driver.value, driver.values_computed = values[0], sum(computed)
+        return np.asarray(np.add.reduce(driver.totals) / self.mass)
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """As of `TargetRows`. One exchange."""
-        request = m.BinTotals(self.node.target, self.numbers(features))
-        answers: list[m.Totals] = self.node.exchange.ask(request)
-        return np.asarray(np.add.reduce([answer.totals for answer in answers]))
+        answers = self.node.exchange.ask("bin_totals", self.node.target, self.numbers(features))
+        return np.asarray(np.add.reduce(answers))
 
     def release(self) -> None:
         """Samples drawn so far are no longer needed."""
-        self.node.exchange.change(m.Release())
+        self.node.exchange.change("release")
 
     def n_heaviest(self, mass: float) -> int:
         """SettingError: no shard knows the weights of the others."""
@@ -468,23 +445,15 @@ class ShardTarget:
         shares, odds, scale = node.shares, 0.0, None
         if scheme in LOGISTIC_SCHEMES:
             odds = driver.whole.odds
-            answers = node.exchange.ask(m.Logistic(node.target, odds))
-            masses = np.array([answer.totals[0] for answer in answers])
+            masses = np.array(node.exchange.ask("logistic_mass", node.target, odds))
             shares, scale = masses / masses.sum(), 1.0 / math.fsum(masses)
         sent = allocate(small, shares, node.counts, scheme, rng)
         seed = int(rng.integers(1 << 63))
         driver.n_draws += 1
+        draw = driver.n_draws, node.target, scheme, seed
         draws = [
-            m.Draw(
-                driver.n_draws,
-                node.target,
-                scheme,
-                seed,
-                tuple(sent.sizes[:, k].tolist()),
-                tuple(sent.units[:, k].tolist()),
-                odds,
-            )
-            for k in range(node.exchange.n_shards)
+            Draw(*draw, tuple(counts), tuple(units), odds)
+            for counts, units in zip(sent.sizes.T.tolist(), sent.units.T.tolist(), strict=True)
         ]
         drawn = _Drawn(draws, self.n_labels, scale)
         return [ShardSample(self, size, drawn, k) for k, size in enumerate(small)] + exact
@@ -492,8 +461,8 @@ class ShardTarget:
 
 def _joined(parts: Sequence[Stumps]) -> Stumps:
     """The stumps of several searches of one kind."""
-    columns = ([getattr(part, name) for part in parts] for name in Stumps.__slots__)
+    columns = zip(*map(arrays_of, parts), strict=True)
     joined: list[Any] = [
-        None if column[0] is None else np.concatenate(column) for column in columns
+        None if arrays[0] is None else np.concatenate(arrays) for arrays in columns
     ]
     return Stumps(*joined)

@@ -24,8 +24,8 @@ from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
 from boostsample.rows.weights import initial_weights
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
-from boostsample.shards.transport import LocalShards
 from boostsample.strategy import Strategy
 
 Make: TypeAlias = Callable[[], Strategy]

@@ -29,7 +29,7 @@ from contextlib import suppress
 from typing import Any
 
 from boostsample.banks.cache_folder import cache_dir
-from boostsample.dask.versions import check_versions, versions_here, versions_there
+from boostsample.dask.cluster import check_versions, versions_here, versions_there
 from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask

@@ -9,8 +9,7 @@ import pandas
 import pytest
 
 from boostsample.dask import DaskBoostSampleClassifier
-from boostsample.dask.inputs.part_rows import naming_part
-from boostsample.dask.inputs.summary import merged, summarise
+from boostsample.dask.inputs.summary import merged, naming_part, summarise
 from boostsample.errors import DataError
 from tests.label_containers import CONTAINERS, VALUES
 

@@ -13,9 +13,8 @@ import pytest
 
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.fit_inputs import with_class_weight
-from boostsample.dask.inputs.cluster_table import ClusterTable, TableSettings, read_table
-from boostsample.dask.inputs.part_rows import PartRows, checksum
-from boostsample.dask.inputs.shards_of_parts import cut_shards
+from boostsample.dask.inputs.cluster_table import cut_shards, read_table
+from boostsample.dask.inputs.summary import PartRows, checksum
 from boostsample.errors import DataError
 from boostsample.labels import encode
 from tests.dask.in_process import loaded_by_workers
@@ -34,14 +33,13 @@ def delayed(*arrays: Any, parts: int = 4) -> Iterator[list[Any]]:
     return ([dask.delayed(one) for one in np.array_split(array, parts)] for array in arrays)
 
 
-def table_of(client: Any, made: Any, weighted: bool = True, **settings: Any) -> ClusterTable:
+def table_of(client: Any, made: Any, weighted: bool = True, **settings: Any) -> Any:
     X, y, weight = delayed(*made)
-    given = TableSettings(**settings)
-    return read_table(client, X, y, weight if weighted else None, given)
+    return read_table(client, X, y, weight if weighted else None, **settings)
 
 
 def test_a_bank_on_disk_lies_with_its_worker_and_goes_with_the_bank(made: Any, client: Any) -> None:
-    (source, *_) = table_of(client, made, bank="disk").sources
+    _, (source, *_) = table_of(client, made, bank="disk")
 
     shards = loaded_by_workers(client, [source])
     bank: Any = shards[0].bank
@@ -60,8 +58,8 @@ def test_weights_are_those_of_one_machine(
     class_weight: Any, weighted: bool, made: Any, client: Any
 ) -> None:
     _, y, weight = made
-    table = table_of(client, made, weighted=weighted, class_weight=class_weight)
-    loaded: list[Any] = [source.load().example_weight for source in table.sources]
+    _, sources = table_of(client, made, weighted=weighted, class_weight=class_weight)
+    loaded: list[Any] = [source.load().example_weight for source in sources]
     if class_weight is None and not weighted:
         assert loaded == [None, None]
         return
@@ -94,15 +92,9 @@ def test_a_graph_that_makes_other_rows_each_time_is_an_error(client: Any, tmp_pa
 
     part = dask.delayed(rows)(10)
     y = dask.delayed(lambda X: np.arange(X.shape[0]) % 2)(part)
-    _, (source,) = read_table(client, [part], [y], None, TableSettings())
+    _, (source,) = read_table(client, [part], [y])
     with pytest.raises(DataError, match=r"part 0 .* it had 10 rows .* and 11 now.* persist"):
         source.load()
-
-
-def read_again(
-    client: Any, table: tuple[Any, Any, Any], n_shards: int | None = None
-) -> ClusterTable:
-    return read_table(client, *table, TableSettings(n_shards=n_shards))
 
 
 def in_npy(folder: Path, made: Any) -> tuple[Any, Any, Any]:
@@ -135,7 +127,7 @@ def test_rows_that_change_after_they_were_read_are_an_error(
     store: Any, changed: str, made: Any, client: Any, tmp_path: Path
 ) -> None:
     made = made[0].astype(float), made[1].astype(float), made[2] + 0.1
-    _, sources = read_again(client, store(tmp_path, made), 2)
+    _, sources = read_table(client, *store(tmp_path, made), n_shards=2)
     assert [one.n_examples for one in sources] == [100, 100]
     X, y, weight = (one.copy() for one in made)
     X[130, 1] += 1e-12 * (changed == "value")
@@ -161,13 +153,13 @@ def test_a_part_that_cannot_be_read_is_named_with_its_file(
 ) -> None:
     made = made[0].astype(float), made[1].astype(float), made[2]
     table = store(tmp_path, made)
-    sources = read_again(client, table, 1).sources if later else []
+    sources = read_table(client, *table, n_shards=1)[1] if later else []
     (path,) = [*tmp_path.glob("X/2.npy"), *tmp_path.glob("2.parquet")]
     path.write_bytes(path.read_bytes()[:-200])
     if damage == "gone":
         path.unlink()
     with pytest.raises(DataError, match=r"^part 2 of the table") as caught:
-        sources[0].load() if later else read_again(client, table)
+        sources[0].load() if later else read_table(client, *table)
     assert "\n" not in str(caught.value)
     assert f"'{path}'" in str(caught.value)
 

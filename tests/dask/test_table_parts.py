@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.dask.inputs.cluster_table import TableSettings, read_table
+from boostsample.dask.inputs.cluster_table import read_table
 from boostsample.dask.inputs.parts import list_folder
 from boostsample.dask.inputs.summary import TableFacts, merged, summarise
 from boostsample.errors import DataError, SettingError
@@ -122,7 +122,7 @@ def test_every_kind_of_table_gives_the_same_shards(
 ) -> None:
     X, y, weight = made
     first, second, third = kind(made, client, tmp_path)
-    facts, sources = read_table(client, first, second, third, TableSettings(n_shards=2))
+    facts, sources = read_table(client, first, second, third, n_shards=2)
     weighted = weight > 0
     assert sum(facts.n_rows) == weighted.sum()
     assert facts.classes.tolist() == ["a", "b", "c"]
@@ -134,7 +134,7 @@ def test_every_kind_of_table_gives_the_same_shards(
     banks: list[Any] = [one.bank for one in shards]
     bins = np.concatenate([bank.bins for bank in banks], axis=1)
     first, second, third = as_arrays(made, client, tmp_path)
-    reference, _ = read_table(client, first, second, third, TableSettings(n_shards=1))
+    reference, _ = read_table(client, first, second, third, n_shards=1)
     np.testing.assert_array_equal(facts.cuts[0], reference.cuts[0])
     values = X[weighted].astype(np.float32)
     for feature in range(4):
@@ -150,7 +150,7 @@ def test_every_kind_of_table_gives_the_same_shards(
 def test_a_column_of_a_npy_file_may_hold_the_labels(client: Any, tmp_path: Path) -> None:
     table = np.array([[1.5, 0, 7], [2.5, 1, 8], [3.5, 1, 9]])
     np.save(tmp_path / "table.npy", table)
-    facts, (source,) = read_table(client, tmp_path, 1, None, TableSettings())
+    facts, (source,) = read_table(client, tmp_path, 1, None)
     shard = source.load()
     assert facts.seen.width == 2
     assert shard.Y[:, 0].tolist() == [-1, 1, 1]
@@ -169,29 +169,28 @@ def test_large_npy_files_are_several_parts(tmp_path: Path) -> None:
 
 def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None:
     X, y, _ = as_arrays(made, client, tmp_path)
-    settings = TableSettings()
     with pytest.raises(SettingError, match=r"X must be a Dask array.*got ndarray.*BoostSampleCl"):
-        read_table(client, made[0], y, None, settings)
+        read_table(client, made[0], y, None)
     with pytest.raises(SettingError, match=r"y must be a Dask collection.*got 'label'"):
-        read_table(client, X, "label", None, settings)
+        read_table(client, X, "label", None)
     with pytest.raises(DataError, match=r"same chunks, got 3 of X and 2 of y; .*d\['y'\]"):
-        read_table(client, X, da.from_array(made[1][:60], chunks=30), None, settings)
+        read_table(client, X, da.from_array(made[1][:60], chunks=30), None)
     frame, labels, _ = as_frames(made, client, tmp_path)
     with pytest.raises(
         DataError, match=r"same divisions, got \(0, 40.* of X and \(0, 41.*clear_di"
     ):
-        read_table(client, frame, labels.repartition((0, 41, 80, 119)), None, settings)
+        read_table(client, frame, labels.repartition((0, 41, 80, 119)), None)
     with pytest.raises(DataError, match=r"by a shuffle, .*client.persist"):
-        read_table(client, frame.shuffle("r"), labels, None, settings)
+        read_table(client, frame.shuffle("r"), labels, None)
     with pytest.raises(SettingError, match="bank must be 'memory' or 'disk', got 'lazy'"):
-        read_table(client, X, y, None, TableSettings(bank="lazy"))
+        read_table(client, X, y, None, bank="lazy")
     with pytest.raises(DataError, match="cannot be read on the worker"):
-        read_table(client, tmp_path / "no", 0, None, settings)
+        read_table(client, tmp_path / "no", 0, None)
     with pytest.raises(DataError, match=r"must hold files .npy or .parquet of one kind, got none"):
-        read_table(client, tmp_path, 0, None, settings)
+        read_table(client, tmp_path, 0, None)
     np.save(tmp_path / "X.npy", made[0])
     with pytest.raises(SettingError, match=r"y must be a column from 0 to 3 .*, got 4"):
-        read_table(client, tmp_path, 4, None, settings)
+        read_table(client, tmp_path, 4, None)
 
 
 def test_data_at_fault_are_named_with_their_part(made: Made, client: Any) -> None:
@@ -202,22 +201,22 @@ def test_data_at_fault_are_named_with_their_part(made: Made, client: Any) -> Non
     with pytest.raises(
         DataError, match=r"part 1 of the table: X must hold finite numbers .* got inf at \(10, 0\)"
     ):
-        read_table(client, da.from_array(wrong, chunks=40), ys, None, TableSettings())
+        read_table(client, da.from_array(wrong, chunks=40), ys, None)
     Xs = da.from_array(X, chunks=40)
     bad = np.where(np.arange(N) == 100, -1.0, weight)
     with pytest.raises(DataError, match=r"part 2 of the table: .*not negative, got -1.0 in row 20"):
-        read_table(client, Xs, ys, da.from_array(bad, chunks=40), TableSettings())
+        read_table(client, Xs, ys, da.from_array(bad, chunks=40))
     with pytest.raises(DataError, match=r"part . of the table: y must .*: continuous"):
-        read_table(client, Xs, Xs[:, 0].map_blocks(np.nan_to_num), None, TableSettings())
+        read_table(client, Xs, Xs[:, 0].map_blocks(np.nan_to_num), None)
     one = da.from_array(np.full(N, "a"), chunks=40)
     with pytest.raises(DataError, match="at least 2 classes, got 1 class"):
-        read_table(client, Xs, one, None, TableSettings())
+        read_table(client, Xs, one, None)
     with pytest.raises(DataError, match="a row of weight above 0, got none"):
-        read_table(client, Xs, ys, da.zeros(N, chunks=40), TableSettings())
+        read_table(client, Xs, ys, da.zeros(N, chunks=40))
     frame = frame_of(made).assign(k=1)
     dd: Any = pytest.importorskip("dask.dataframe")
     with pytest.raises(DataError, match=r"part . .* must hold numbers .* got 'y'.*get_dummies"):
-        read_table(client, dd.from_pandas(frame, npartitions=2), "k", None, TableSettings())
+        read_table(client, dd.from_pandas(frame, npartitions=2), "k", None)
 
 
 def facts_of(*parts: tuple[Any, Any]) -> TableFacts:
@@ -238,10 +237,10 @@ def test_parts_that_do_not_fit_each_other_are_an_error(client: Any) -> None:
     X = [dask.delayed(np.zeros((5, 3))), dask.delayed(np.zeros((5, 4)))]
     y = [dask.delayed(np.arange(5) % 2)] * 2
     with pytest.raises(DataError, match=r"same columns, got \(3,\) in part 0 and \(4,\) in part 1"):
-        read_table(client, X, y, None, TableSettings())
+        read_table(client, X, y, None)
     y[1] = dask.delayed(np.array(list("ababa")))
     with pytest.raises(DataError, match="one kind in all parts, got numbers and text"):
-        read_table(client, [X[0]] * 2, y, None, TableSettings())
+        read_table(client, [X[0]] * 2, y, None)
     frame = pd.DataFrame(np.zeros((5, 2)), columns=["p", "q"])
     for other in (frame[["q", "p"]], frame.to_numpy()):
         with pytest.raises(DataError, match="all parts must have the same names of columns"):

@@ -16,8 +16,8 @@ from boostsample.learners.tree import Tree
 from boostsample.loop.booster import Booster
 from boostsample.records import Stumps
 from boostsample.registry import STRATEGIES
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
-from boostsample.shards.transport import LocalShards
 from boostsample.strategies import Full
 from tests.problems import bank_of
 from tests.shards.shard_runs import shard_booster

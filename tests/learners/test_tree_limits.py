@@ -15,8 +15,8 @@ from boostsample.loop.booster import Booster
 from boostsample.models.importances import model_importances
 from boostsample.records import Term
 from boostsample.rows.weights import initial_weights
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
-from boostsample.shards.transport import LocalShards
 from boostsample.testing import check_learner
 from tests.problems import bank_of, noisy_labels, table
 from tests.shards.shard_runs import shard_booster

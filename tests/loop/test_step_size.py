@@ -19,8 +19,8 @@ from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
 from boostsample.registry import registered_names
 from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
-from boostsample.shards.transport import LocalShards
 from tests.learners.naive_learners import NaiveBooster
 from tests.loop.checkpoint_runs import LEARNERS, finished, new_booster, straight, until
 from tests.problems import bank_of, local_rows, noisy_labels, perfect, table

@@ -9,8 +9,8 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.families import Columns
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import ArraySource
-from boostsample.shards.transport import LocalShards
 from boostsample.strategies.laminating import laminating_stages
 from tests.shards.shard_runs import shard_booster
 

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from boostsample.ledger import Ledger
 from boostsample.records import Term
 from boostsample.rows.weights import FULL_STEP
-from boostsample.shards.exchange import Exchange
+from boostsample.shards.exchange import Exchange, LocalShards
 from boostsample.shards.shard_rows import ShardRows
 from boostsample.shards.shard_source import ArraySource
-from boostsample.shards.transport import LocalShards
 from boostsample.step import Step
 from boostsample.threads.threads import Threads
 from tests.problems import bank_of

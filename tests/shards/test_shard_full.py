@@ -13,8 +13,8 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
+from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
-from boostsample.shards.transport import LocalShards
 from tests.problems import bank_of, noisy_labels, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")

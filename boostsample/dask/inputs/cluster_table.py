@@ -1,80 +1,207 @@
-"""A table on a cluster: its facts and shards, found out by the workers."""
+"""A table on a cluster: its facts, and the sources of its shards."""
 
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 import os
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import shutil
+import uuid
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank_forms import bank_settings
+from boostsample.banks.row_chunks import (
+    bins_of_rows,
+    disk_bank_of_chunks,
+    memory_bank_of_chunks,
+)
 from boostsample.checks import check_integer
 from boostsample.classifier.inputs.fit_inputs import mapped_factors
-from boostsample.dask.inputs.part_rows import naming_part
-from boostsample.dask.inputs.parts import Part, graph_parts, list_folder, split_columns
-from boostsample.dask.inputs.shards_of_parts import ShardSource, cut_shards
+from boostsample.dask.cluster import check_versions, check_workers, versions_here
+from boostsample.dask.inputs.parts import (
+    Part,
+    TableParts,
+    parts_of_collections,
+    parts_of_files,
+    rows_of_values,
+)
 from boostsample.dask.inputs.summary import (
     REFERENCE,
+    PartRows,
     PartSummary,
     TableFacts,
+    checked_rows,
+    checksum,
     merged,
+    naming_part,
     sample_size,
     summarise,
 )
-from boostsample.dask.versions import check_versions, check_workers, versions_here
+from boostsample.dask.worker import scratch_here
 from boostsample.errors import DataError, SettingError, ShardError, one_line
+from boostsample.labels import class_codes, encode
 from boostsample.names import parse_name
+from boostsample.shards.shard_source import ShardData
 
 _dask: Any = importlib.import_module("dask")
 _distributed: Any = importlib.import_module("distributed")
 
+_CHUNK_ROWS = 65_536
+"""Rows that are binned at a time."""
 
-class TableSettings(NamedTuple):
-    """Settings of the classifier that its table depends on.
+
+@dataclass(frozen=True)
+class ShardSource:
+    """How a worker makes the rows of one shard; picklable.
 
     Attributes
     ----------
-    families : object
-        See `boostsample.estimator.BoostSampleClassifier`.
-    bank : str
-        Form of the banks of the shards, with settings: "memory" or "disk".
-    weight_init : str
-    class_weight : "balanced", mapping of class to weight, or None
-    n_shards : int or None
-        Most shards; None is one for each worker.
+    parts : tuple of Part
+        In the order of the table.
+    first : int
+        Number of the first part.
+    facts : TableFacts
+        Those of the whole table.
+    class_factor : ndarray of float64, shape (C,), or None
+        Factor of the weight of each example, by its class; None without weights.
+    form : {"memory", "disk"}
+        Of the bank.
+    tile_bytes : int or None
+        See `FeatureBank.build`.
     """
 
-    families: Any = None
-    bank: str = "memory"
-    weight_init: str = "balanced"
-    class_weight: Any = None
-    n_shards: int | None = None
-
-
-class ClusterTable(NamedTuple):
-    """What is known of a table, and the sources of its shards, in the order of its rows."""
-
+    parts: tuple[Part, ...]
+    first: int
     facts: TableFacts
-    sources: list[ShardSource]
+    class_factor: NDArray[np.float64] | None
+    form: str
+    tile_bytes: int | None
+
+    @property
+    def n_examples(self) -> int:
+        """Rows of the shard."""
+        return sum(self.facts.n_rows[self.first : self.first + len(self.parts)])
+
+    def load(self) -> ShardData:
+        """Read the parts and bin their rows, one part at a time; the same rows each time.
+
+        A bank on disk lies in the local folder of the worker, or in a temporary one, and is removed
+        with the bank. Memory besides the bank, labels and weights: one part, and F bytes for each
+        of 65,536 rows.
+
+        Raises
+        ------
+        DataError
+            If a part cannot be read, or has other rows than before.
+        """
+        n, facts = self.n_examples, self.facts
+        Y = np.empty((n, facts.n_labels), np.int8)
+        weight = None if self.class_factor is None else np.empty(n)
+        chunks = self._chunks(Y, weight)
+        content = facts.families, n, facts.cuts, chunks, self.tile_bytes
+        if self.form == "memory":
+            return ShardData(memory_bank_of_chunks(*content), Y, weight)
+        folder = scratch_here() / f"bank-{uuid.uuid4().hex}"
+        try:
+            bank = disk_bank_of_chunks(folder, *content)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        weakref.finalize(bank, shutil.rmtree, folder, ignore_errors=True)
+        return ShardData(bank, Y, weight)
+
+    def _chunks(
+        self, Y: NDArray[np.int8], weight: NDArray[np.float64] | None
+    ) -> Iterator[NDArray[np.uint8]]:
+        """The bins of all rows, chunk by chunk; writes their labels and weights on the way."""
+        at, facts = 0, self.facts
+        for number, part in enumerate(self.parts, self.first):
+            n = facts.n_rows[number]
+            if not n:
+                continue
+            with naming_part(number, part.place):
+                rows = checked_rows(*part.read())
+                if rows is None or checksum(rows) != facts.checksums[number]:
+                    again = 0 if rows is None else rows.X.shape[0]
+                    how = f"{again:,} now" if again != n else "others, or in another order, now"
+                    raise DataError(
+                        f"it had {n:,} rows of weight above 0 at first and {how}; what "
+                        "makes the table must give the same rows each time: persist it, or write "
+                        "it to files that do not change"
+                    )
+                place = slice(at, at + n)
+                Y[place], factors = self._labels(rows)
+                if weight is not None:
+                    weight[place] = factors if rows.weight is None else rows.weight * factors
+                for start in range(0, n, _CHUNK_ROWS):
+                    examples = rows.X[start : start + _CHUNK_ROWS]
+                    yield bins_of_rows(facts.families, examples, facts.cuts)
+            at += n
+
+    def _labels(self, rows: PartRows) -> tuple[NDArray[np.int8], Any]:
+        """Labels +1 and -1, and the factor of the weight of each row."""
+        factor = np.ones(1) if self.class_factor is None else self.class_factor
+        if self.facts.multi_label:
+            return encode(rows.y), factor[0]
+        codes = class_codes(
+            rows.y, self.facts.classes
+        )  # all are known: the checksum is the first one
+        factors = factor[codes] if factor.size > 1 else factor[0]
+        return encode(codes, self.facts.classes.size), factors
+
+
+def cut_shards(n_rows: Sequence[int], n_shards: int) -> list[slice]:
+    """Runs of parts of about the same number of rows, at most `n_shards`, none of them empty.
+
+    >>> cut_shards([5, 5, 0, 5, 5, 20], 3)
+    [slice(0, 4, None), slice(4, 5, None), slice(5, 6, None)]
+    """
+    ends = np.cumsum(n_rows)
+    goals = ends[-1] * np.arange(1, n_shards) / n_shards
+    places = 1 + np.abs(ends[None, :] - goals[:, None]).argmin(axis=1)
+    cuts = [0, *sorted(set(places.tolist())), len(n_rows)]
+    runs: list[slice] = []
+    for start, stop in itertools.pairwise(cuts):
+        if sum(n_rows[start:stop]):
+            runs.append(slice(start if runs else 0, stop))
+        elif runs:
+            runs[-1] = slice(runs[-1].start, stop)
+    return runs
 
 
 def read_table(
-    client: Any, X: Any, y: Any, sample_weight: Any, settings: TableSettings
-) -> ClusterTable:
+    client: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    families: Any = None,
+    bank: str = "memory",
+    weight_init: str = "balanced",
+    class_weight: Any = None,
+    n_shards: int | None = None,
+) -> tuple[TableFacts, list[ShardSource]]:
     """Have the workers read a table once; the client sees none of its rows.
 
     Parameters
     ----------
     client : distributed.Client
-    X : Dask array, Dask data frame, list of delayed parts, or path
-        A path is that of a folder, or of one file, that workers read: see `inputs.parts`.
-    y, sample_weight
-        With the chunks of X, or columns of it; see `inputs.parts`.
-    settings : TableSettings
+    X, y, sample_weight
+        See `inputs.parts`.
+    families, bank, weight_init, class_weight, n_shards
+        As of the classifier.
+
+    Returns
+    -------
+    TableFacts and list of ShardSource
+        In the order of the rows.
 
     Raises
     ------
@@ -83,80 +210,45 @@ def read_table(
     SettingError
         If a setting is unknown or out of range, or X, y or weights are of another kind.
     """
-    form, settings_of_form = parse_name(settings.bank)
+    form, settings_of_form = parse_name(bank)
     if form == "lazy":
         raise SettingError(
             "on a cluster, bank must be 'memory' or 'disk', got 'lazy', whose shards would read "
             "their parts in each round"
         )
     of_bank = bank_settings(form, settings_of_form)
-    reference = of_bank["reference"] or REFERENCE
     n_workers = len(client.nthreads())
-    if settings.n_shards is None and not n_workers:
+    if n_shards is None and not n_workers:
         raise DataError("the cluster has no worker; start one, or wait by client.wait_for_workers")
-    n_shards = check_integer("n_shards", settings.n_shards or n_workers, 1)
+    n_shards = check_integer("n_shards", n_shards or n_workers, 1)
     check_workers(client)
-    parts, facts = _read(client, X, y, sample_weight, reference, settings)
+    of_files = isinstance(X, str | os.PathLike)
+    table = (
+        parts_of_files(client, X, y, sample_weight)
+        if of_files
+        else parts_of_collections(X, y, sample_weight)
+    )
+    facts = _facts(client, table, of_bank["reference"] or REFERENCE, families, weight_init)
     factor = None
-    if sample_weight is not None or settings.class_weight is not None:
-        factor = class_factors(settings.class_weight, facts)
-    sources = [
-        ShardSource(
-            tuple(parts[run]),
-            tuple(facts.n_rows[run]),
-            tuple(facts.checksums[run]),
-            run.start,
-            tuple(facts.families),
-            facts.cuts,
-            facts.classes,
-            facts.multi_label,
-            factor,
-            form,
-            of_bank["tile_bytes"],
-        )
-        for run in cut_shards(facts.n_rows, n_shards)
-    ]
-    return ClusterTable(facts, sources)
+    if sample_weight is not None or class_weight is not None:
+        factor = class_factors(class_weight, facts)
+    of_run = facts, factor, form, of_bank["tile_bytes"]
+    runs = cut_shards(facts.n_rows, n_shards)
+    return facts, [ShardSource(tuple(table.parts[run]), run.start, *of_run) for run in runs]
 
 
-def _read(
-    client: Any, X: Any, y: Any, weight: Any, reference: int, settings: TableSettings
-) -> tuple[list[Part], TableFacts]:
-    """The parts of the table, and its facts."""
-    parts: list[Part]
-    versions = versions_here()
-    if isinstance(X, str | os.PathLike):
-        paths = [
-            os.fspath(path) if isinstance(path, os.PathLike) else path for path in (X, y, weight)
-        ]
-        for name, path in zip(("y", "sample_weight"), paths[1:], strict=True):
-            if not isinstance(path, str | int) and not (name == "sample_weight" and path is None):
-                raise SettingError(
-                    f"{name} must be a column or the path of a folder, because X is the path "
-                    f"{paths[0]!r:.80}, got {type(path).__name__}"
-                )
-        parts = client.submit(list_folder, *paths, pure=False).result()
-        size = sample_size(len(parts), reference)
-        summaries = [
-            client.submit(
-                _summarise_part, versions, part, number, size, settings.weight_init, pure=False
-            )
-            for number, part in enumerate(parts)
-        ]
-    else:
-        graph = graph_parts(X, y, weight)
-        parts = list(graph.parts)
-        size = sample_size(len(parts), reference)
-        work = _dask.delayed(_summarise_columns, pure=False)
-        summaries = client.compute(
-            [
-                work(versions, *path, graph.columns, number, size, settings.weight_init)
-                for number, path in enumerate(graph.delayed)
-            ]
-        )
+def _facts(
+    client: Any, table: TableParts, reference: int, families: Any, weight_init: str
+) -> TableFacts:
+    """The facts of a table, from summaries that workers make of each part."""
+    work = _dask.delayed(_summarise, pure=False)
+    of_table = versions_here(), table.columns, sample_size(len(table.parts), reference), weight_init
+    summaries = client.compute(
+        [work(number, *values, *of_table) for number, values in enumerate(table.delayed)]
+    )
     try:
         facts: TableFacts = client.submit(
-            merged, summaries, settings.families, reference, pure=False
+            merged, summaries, families, reference, pure=False
         ).result()
     except Exception:
         check_workers(client)  # one with other versions may have joined
@@ -169,34 +261,25 @@ def _read(
                     f"part {number} of the table ended its workers: {one_line(error)}; they may "
                     "lack memory: use smaller parts"
                 ) from error
-            with naming_part(number, parts[number].place):
+            with naming_part(number, table.parts[number].place):
                 raise error  # noqa: B904 - the cause is that of the part
         raise
-    return parts, facts
+    return facts
 
 
-def _check_here(client: Mapping[str, Any]) -> None:
-    """Check the versions of this worker: it may have joined since all were checked."""
-    check_versions(_distributed.get_worker().address, versions_here(), client)
-
-
-def _summarise_part(
-    versions: Mapping[str, Any], part: Part, number: int, n_sample: int, weight_init: str
-) -> PartSummary:
-    _check_here(versions)
-    return summarise(*part.read(), number, n_sample, weight_init)
-
-
-def _summarise_columns(
-    versions: Mapping[str, Any],
+def _summarise(
+    number: int,
     X: Any,
     y: Any,
     weight: Any,
+    versions: Mapping[str, Any],
     columns: tuple[Any, Any],
-    *rest: Any,
+    n_sample: int,
+    weight_init: str,
 ) -> PartSummary:
-    _check_here(versions)
-    return summarise(*split_columns(X, y, weight, *columns), *rest)
+    # This worker may have joined since the versions of all were checked.
+    check_versions(_distributed.get_worker().address, versions_here(), versions)
+    return summarise(*rows_of_values(X, y, weight, *columns), number, n_sample, weight_init)
 
 
 def class_factors(class_weight: Any, facts: TableFacts) -> NDArray[np.float64]:
@@ -205,7 +288,7 @@ def class_factors(class_weight: Any, facts: TableFacts) -> NDArray[np.float64]:
     That of `class_weight`, and a power of two by which the largest weight is between 1 and 2, as on
     one machine. Raises SettingError if `class_weight` has another form.
     """
-    sums, most = facts.weights[:, 1], facts.weights[:, 3]
+    sums, most = (facts.weights[name].to_numpy() for name in ("sum", "max"))
     factor = np.ones(sums.size)
     if class_weight is not None and facts.multi_label:
         raise SettingError(

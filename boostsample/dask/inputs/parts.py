@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ _distributed: Any = importlib.import_module("distributed")
 
 _PATIENCE = 120.0
 """Seconds to wait for data that the cluster keeps, or makes again after a loss."""
+_PART_BYTES = 2**26
+"""Most bytes of a part of a `.npy` file."""
+_ENDINGS = (".npy", ".parquet")
 
 
 class RawRows(NamedTuple):
@@ -39,22 +42,19 @@ class RawRows(NamedTuple):
     weight: Any
 
 
-class Part(Protocol):
-    """Rows that any worker can read, again and again."""
-
-    def read(self) -> RawRows:
-        """The rows."""
-        ...
-
-    @property
-    def place(self) -> str:
-        """Where the rows come from, for messages; empty if that is not known."""
-        ...
+def rows_of_values(X: Any, y: Any, weight: Any, of_y: Any, of_weight: Any) -> RawRows:
+    """The rows of a part; labels and weights may be columns of a data frame X."""
+    if isinstance(X, RawRows):
+        return X
+    dropped = [column for column in (of_y, of_weight) if column is not None]
+    y = y if of_y is None else X[of_y]
+    weight = weight if of_weight is None else X[of_weight]
+    return RawRows(X.drop(columns=dropped) if dropped else X, y, weight)
 
 
 @dataclass(frozen=True)
-class GraphPart:
-    """A part of a Dask collection.
+class Part:
+    """Rows that any worker can read, again and again.
 
     Attributes
     ----------
@@ -69,39 +69,28 @@ class GraphPart:
     """
 
     graph: dict[Any, Any]
-    keys: tuple[Any, Any, Any]
+    keys: tuple[Any, ...]
     columns: tuple[Any, Any]
     stored: tuple[Any, ...]
 
     def read(self) -> RawRows:
         """Compute the part in this thread."""
-        graph = dict(self.graph)
-        if self.stored:
-            graph |= _fetched(self.stored)
+        graph = self.graph | _fetched(self.stored) if self.stored else self.graph
         known = [key for key in self.keys if key is not None]
         values = dict(zip(known, _dask.get(graph, known), strict=True))
         X, y, weight = (values.get(key) for key in self.keys)
-        return split_columns(X, y, weight, *self.columns)
+        return rows_of_values(X, y, weight, *self.columns)
 
     @property
     def place(self) -> str:
-        """The files of the part, as far as its tasks name them."""
-        return ", ".join(dict.fromkeys(f"'{path}'" for path in _paths(self.graph)))
+        """The files of the part, for messages, as far as its tasks name them."""
+        return ", ".join(dict.fromkeys(_places(self.graph)))
 
 
-class GraphParts(NamedTuple):
-    """The parts of collections, and the same parts for tasks of the scheduler.
+class TableParts(NamedTuple):
+    """The parts of a table; for tasks of the scheduler, X, y and weight of each as `Delayed`."""
 
-    Attributes
-    ----------
-    parts : list of GraphPart
-    delayed : list of tuple
-        X, y and weight of each part, as `dask.delayed.Delayed` or None.
-    columns : tuple
-        As of `GraphPart`.
-    """
-
-    parts: list[GraphPart]
+    parts: list[Part]
     delayed: list[tuple[Any, Any, Any]]
     columns: tuple[Any, Any]
 
@@ -118,19 +107,23 @@ def is_frame(X: Any) -> bool:
     return hasattr(X, "map_partitions") and hasattr(X, "columns")
 
 
-def split_columns(X: Any, y: Any, weight: Any, of_y: Any, of_weight: Any) -> RawRows:
-    """Examples, labels and weights, of which the last two may be columns of a data frame X."""
-    dropped = []
-    if of_y is not None:
-        y = X[of_y]
-        dropped.append(of_y)
-    if of_weight is not None:
-        weight = X[of_weight]
-        dropped.append(of_weight)
-    return RawRows(X.drop(columns=dropped) if dropped else X, y, weight)
+def parts_of_files(client: Any, X: Any, y: Any, weight: Any) -> TableParts:
+    """The parts of a folder or a file that workers read; see `list_folder`."""
+    X, y, weight = (
+        os.fspath(path) if isinstance(path, os.PathLike) else path for path in (X, y, weight)
+    )
+    for name, path in (("y", y), ("sample_weight", 0 if weight is None else weight)):
+        if not isinstance(path, str | int):
+            raise SettingError(
+                f"{name} must be a column or the path of a folder, because X is the path "
+                f"{X!r:.80}, got {type(path).__name__}"
+            )
+    read = _dask.delayed(_read, pure=False)
+    rows = client.submit(list_folder, X, y, weight, pure=False).result()
+    return _table_parts([(read(of_file), None, None) for of_file in rows], (None, None), set())
 
 
-def graph_parts(X: Any, y: Any, weight: Any) -> GraphParts:
+def parts_of_collections(X: Any, y: Any, weight: Any) -> TableParts:
     """The parts of Dask collections; computes nothing.
 
     Parameters
@@ -148,21 +141,38 @@ def graph_parts(X: Any, y: Any, weight: Any) -> GraphParts:
     """
     pieces = [_delayed(X, "X", None)]
     columns = _column_of(X, y, "y"), _column_of(X, weight, "sample_weight")
-    stored = {
-        item.key
-        for item in _distributed.futures_of([item for item in (X, y, weight) if item is not None])
-    }
     for name, collection, column in (("y", y, columns[0]), ("sample_weight", weight, columns[1])):
         if collection is None or column is not None:
             pieces.append([None] * len(pieces[0]))
         else:
             pieces.append(_delayed(collection, name, X))
             _check_parts(name, X, collection, len(pieces[0]), len(pieces[-1]))
+    futures = _distributed.futures_of([item for item in (X, y, weight) if item is not None])
     delayed = list(zip(*pieces, strict=True))
-    graphs = {id(graph): graph for graph in _graphs_of(delayed)}
+    return _table_parts(delayed, columns, {future.key for future in futures})
+
+
+def _table_parts(
+    delayed: list[tuple[Any, Any, Any]], columns: tuple[Any, Any], stored: set[Any]
+) -> TableParts:
+    """The parts of these values; `stored` are keys whose data the cluster keeps."""
+    every = (piece.__dask_graph__() for part in delayed for piece in part if piece is not None)
+    graphs = {id(graph): graph for graph in every}  # most are the same
     whole = {key: task for graph in graphs.values() for key, task in dict(graph).items()}
     whole |= dict.fromkeys(stored)  # their data are fetched
-    return GraphParts([_part(item, columns, stored, whole) for item in delayed], delayed, columns)
+    parts = []
+    for of_part in delayed:
+        keys = tuple(None if piece is None else piece.key for piece in of_part)
+        graph, _ = _optimization.cull(whole, [key for key in keys if key is not None])
+        if any(str(key).startswith("shuffle-barrier-") for key in graph):
+            raise DataError(
+                "each part must be made by a worker alone, but these come from all parts by a "
+                "shuffle, as of set_index or merge; persist them first: d = client.persist(d)"
+            )
+        needed = tuple(key for key in graph if key in stored)
+        own = {key: task for key, task in graph.items() if key not in stored}
+        parts.append(Part(own, keys, columns, needed))
+    return TableParts(parts, delayed, columns)
 
 
 def _column_of(X: Any, target: Any, name: str) -> Any:
@@ -186,11 +196,8 @@ def _check_parts(name: str, X: Any, other: Any, n: int, n_given: int) -> None:
             "both from one collection, as in fit(d[features], d['y']), or rechunk or repartition "
             "one of them like the other (arrays without known chunks: compute_chunk_sizes() first)"
         )
-    divisions = [
-        collection.divisions
-        for collection in (X, other)
-        if getattr(collection, "known_divisions", False)
-    ]
+    known = [each for each in (X, other) if getattr(each, "known_divisions", False)]
+    divisions = [each.divisions for each in known]
     if len(divisions) == 2 and divisions[0] != divisions[1]:
         raise DataError(
             f"X and {name} must have the same divisions, got {divisions[0]!s:.60} of X and "
@@ -201,64 +208,42 @@ def _check_parts(name: str, X: Any, other: Any, n: int, n_given: int) -> None:
 
 def _delayed(collection: Any, name: str, X: Any) -> list[Any]:
     """The chunks of a collection as delayed values."""
-    if isinstance(collection, list | tuple) and is_collection(collection):
-        return list(collection)
     if not is_collection(collection):
         raise SettingError(
             f"{name} must be a Dask array, data frame or bag, a list of delayed parts or a folder, "
             f"got {type(collection).__name__}; on one machine, use BoostSampleClassifier"
         )
+    if isinstance(collection, list | tuple):
+        return list(collection)
     # Without Dask's optimization, which merges partitions by the columns in use: X and y have the
     # partitions that the user sees, and share the tasks that make both.
-    chunked: Any = collection
-    if not hasattr(chunked, "rechunk"):
-        return list(chunked.to_delayed(optimize_graph=False))
-    like = _row_chunks(X)
-    whole: dict[int, Any] = dict.fromkeys(range(1, chunked.ndim), -1)
-    if like is not None and like != chunked.chunks[0] and sum(like) == chunked.shape[0]:
+    if not hasattr(collection, "rechunk"):
+        return list(collection.to_delayed(optimize_graph=False))
+    like = X.chunks[0] if hasattr(X, "rechunk") else ()
+    whole: dict[int, Any] = dict.fromkeys(range(1, collection.ndim), -1)
+    if (
+        like and like != collection.chunks[0] and sum(like) == collection.shape[0]
+    ):  # NaN is not known
         whole[0] = like
-    chunked = chunked.rechunk(whole, method="tasks") if whole else chunked
+    chunked = collection.rechunk(whole, method="tasks") if whole else collection
     return list(chunked.to_delayed(optimize_graph=False).ravel())
 
 
-def _row_chunks(X: Any) -> tuple[int, ...] | None:
-    """The sizes of the chunks of rows of an array, None if they are not known."""
-    chunks: tuple[int, ...] | None = X.chunks[0] if hasattr(X, "rechunk") else None
-    return chunks if chunks is not None and sum(chunks) == sum(chunks) else None  # not NaN
-
-
-def _graphs_of(delayed: Sequence[tuple[Any, Any, Any]]) -> Iterator[Any]:
-    return (piece.__dask_graph__() for part in delayed for piece in part if piece is not None)
-
-
-def _part(
-    delayed: Sequence[Any], columns: tuple[Any, Any], stored: set[Any], whole: Mapping[Any, Any]
-) -> GraphPart:
-    """The part of X, y and weight; `kept` are keys whose data the cluster keeps."""
-    keys: tuple[Any, Any, Any] = tuple(None if piece is None else piece.key for piece in delayed)  # type: ignore[assignment]  # three
-    graph, _ = _optimization.cull(whole, [key for key in keys if key is not None])
-    if any(str(key).startswith("shuffle-barrier-") for key in graph):
-        raise DataError(
-            "each part must be made by a worker alone, but these come from all parts by a shuffle, "
-            "as of set_index or merge; persist them first: d = client.persist(d)"
-        )
-    needed = tuple(key for key in graph if key in stored)
-    return GraphPart({k: v for k, v in graph.items() if k not in stored}, keys, columns, needed)
-
-
-def _paths(value: Any) -> Iterator[str]:
-    """Paths of files in the tasks of a graph: of `read_parquet`, `read_csv` and their like."""
+def _places(value: Any) -> Iterator[str]:
+    """Files in the tasks of a graph: of `list_folder`, `read_parquet`, `read_csv` and the like."""
     if isinstance(value, Mapping):
-        yield from _paths([*value.values()])
+        yield from _places([*value.values()])
         if isinstance(value.get("piece"), tuple):
-            yield str(value["piece"][0])
+            yield f"'{value['piece'][0]}'"
     elif isinstance(value, list | tuple):
         for item in value:
-            yield from _paths(item)
+            yield from _places(item)
     elif hasattr(value, "args") and hasattr(value, "kwargs"):  # a task
-        yield from _paths([value.args, value.kwargs])
+        yield from _places([value.args, value.kwargs])
+    elif isinstance(value, RowGroup):
+        yield f"'{value.path}', row group {value.group}"
     elif isinstance(path := getattr(getattr(value, "fragment", value), "path", None), str):
-        yield path
+        yield f"'{path}'"
 
 
 def _same(value: Any) -> Any:
@@ -285,22 +270,9 @@ def _fetched(keys: Sequence[Any]) -> dict[Any, Any]:
             ) from error
 
 
-_PART_BYTES = 2**26
-"""Most bytes of a part of a `.npy` file."""
-_ENDINGS = (".npy", ".parquet")
-
-
 @dataclass(frozen=True)
-class ArrayPart:
-    """Rows start to stop of a `.npy` file of X, with labels and weights.
-
-    Attributes
-    ----------
-    path : str
-    start, stop : int
-    y, weight : str, int or None
-        Path of a file of the same rows, or the number of a column of X.
-    """
+class ArrayRows:
+    """Rows start to stop of a `.npy` file of X; y and weight are files or columns of X."""
 
     path: str
     start: int
@@ -310,21 +282,17 @@ class ArrayPart:
 
     def read(self) -> RawRows:
         """Read the rows; no file stays mapped."""
-        X = self._rows(self.path)
-        columns = [column for column in (self.y, self.weight) if isinstance(column, int)]
+        X, beside = self._rows(self.path), (self.y, self.weight)
+        columns = [column for column in beside if isinstance(column, int)]
         y, weight = (
-            X[:, column] if isinstance(column, int) else column for column in (self.y, self.weight)
+            self._rows(column)
+            if isinstance(column, str)
+            else None
+            if column is None
+            else X[:, column]
+            for column in beside
         )
-        return RawRows(
-            np.delete(X, columns, axis=1) if columns else X,
-            self._rows(y) if isinstance(y, str) else y,
-            self._rows(weight) if isinstance(weight, str) else weight,
-        )
-
-    @property
-    def place(self) -> str:
-        """The file."""
-        return f"'{self.path}'"
+        return RawRows(np.delete(X, columns, axis=1) if columns else X, y, weight)
 
     def _rows(self, path: str) -> NDArray[Any]:
         mapped = _mapped(path)
@@ -337,7 +305,7 @@ class ArrayPart:
 
 
 @dataclass(frozen=True)
-class RowGroupPart:
+class RowGroup:
     """A row group of a Parquet file; `y` and `weight` are names of columns."""
 
     path: str
@@ -351,33 +319,19 @@ class RowGroupPart:
             table = _parquet(self.path).read_row_group(self.group)
         except OSError as error:
             raise DataError(f"'{self.path}' cannot be read: {os_fault(error)}") from error
-        return split_columns(table.to_pandas(), None, None, self.y, self.weight)
-
-    @property
-    def place(self) -> str:
-        """File and row group."""
-        return f"'{self.path}', row group {self.group}"
+        return rows_of_values(table.to_pandas(), None, None, self.y, self.weight)
 
 
-def list_folder(path: str, y: str | int, weight: str | int | None) -> list[Part]:
-    """The parts of a folder, or of one file; runs on a worker.
+def _read(rows: ArrayRows | RowGroup) -> RawRows:
+    return rows.read()
 
-    Parameters
-    ----------
-    path : str
-        A folder of `.npy` files (n, ...) or of Parquet files (n, d), or one such file.
-    y : str or int
-        Of `.npy` files the number of a column, or a folder of as many `.npy` files with the same
-        rows; of Parquet files the name of a column.
-    weight : str, int or None
-        Like y.
 
-    Raises
-    ------
-    DataError
-        If there is no such file, or if the files do not fit each other.
-    SettingError
-        If y or weight is something else.
+def list_folder(path: str, y: Any, weight: Any) -> list[ArrayRows | RowGroup]:
+    """The rows of a folder of `.npy` files (n, ...) or Parquet files (n, d), or of one such file.
+
+    Runs on a worker. Of `.npy` files, y and weight are numbers of columns, or folders of as many
+    `.npy` files with the same rows; of Parquet files, names of columns. DataError if there is no
+    such file, or if the files do not fit each other; SettingError if y or weight is something else.
     """
     files, ending = _files(path)
     if ending == ".parquet":
@@ -389,17 +343,17 @@ def list_folder(path: str, y: str | int, weight: str | int | None) -> list[Part]
                     f"known: {', '.join(names)[:200]}"
                 )
         groups = ((file, at) for file in files for at in range(_parquet(file).num_row_groups))
-        return [RowGroupPart(file, at, str(y), weight) for file, at in groups]  # type: ignore[arg-type]  # names
+        return [RowGroup(file, at, y, weight) for file, at in groups]
     beside = [_beside(place, name, files) for name, place in (("y", y), ("sample_weight", weight))]
-    parts: list[Part] = []
-    for at, file in enumerate(files):
+    parts: list[ArrayRows | RowGroup] = []
+    for file, *columns in zip(files, *beside, strict=True):
         array = _mapped(file)
-        for name, column, others in zip(("y", "sample_weight"), (y, weight), beside, strict=True):
-            _check_fits(file, array, name, column, others[at])
+        for name, column in zip(("y", "sample_weight"), columns, strict=True):
+            _check_fits(file, array, name, column)
         size = max(_PART_BYTES // max(array[:1].nbytes, 1), 1)
         for start in range(0, array.shape[0], size):
             stop = min(start + size, array.shape[0])
-            parts.append(ArrayPart(file, start, stop, beside[0][at], beside[1][at]))
+            parts.append(ArrayRows(file, start, stop, *columns))
     return parts
 
 
@@ -434,20 +388,17 @@ def _beside(place: str | int | None, name: str, files: list[str]) -> list[Any]:
     return files_beside
 
 
-def _check_fits(file: str, array: NDArray[Any], name: str, column: Any, beside: Any) -> None:
+def _check_fits(file: str, array: NDArray[Any], name: str, beside: Any) -> None:
     """SettingError or DataError unless y or weight has the rows of this file."""
-    if isinstance(column, int):
+    if isinstance(beside, int):
         width = array.shape[1] if array.ndim == 2 else 0
-        if not 0 <= column < width:
+        if not 0 <= beside < width:
             raise SettingError(
-                f"{name} must be a column from 0 to {width - 1} of '{file}', got {column}; or the "
+                f"{name} must be a column from 0 to {width - 1} of '{file}', got {beside}; or the "
                 "path of a folder"
             )
-    elif beside is not None and _mapped(beside).shape[0] != array.shape[0]:
-        raise DataError(
-            f"'{beside}' must have the {array.shape[0]:,} rows of '{file}', got "
-            f"{_mapped(beside).shape[0]:,}"
-        )
+    elif beside is not None and (n := _mapped(beside).shape[0]) != array.shape[0]:
+        raise DataError(f"'{beside}' must have the {array.shape[0]:,} rows of '{file}', got {n:,}")
 
 
 def _mapped(path: str) -> NDArray[Any]:
@@ -459,14 +410,8 @@ def _mapped(path: str) -> NDArray[Any]:
 
 
 def _parquet(path: str) -> Any:
-    try:
-        import pandas  # noqa: F401 - the rows become a data frame
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise SettingError(
-            "folders of Parquet files need pandas and pyarrow on the workers; install them by: "
-            "pip install 'boostsample[dask,report]'"
-        ) from error
+    from pyarrow.parquet import ParquetFile
+
     try:
         return ParquetFile(path)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""What a worker finds out about one part, and what follows from all of them.
+"""The rows of a part, checked where they are read: on a worker; and facts of the whole table.
 
 **Bin edges.** Of R rows that edges come from (`reference`) and P parts, each part gives a sample of
 at most 2 R / P rows, drawn without replacement by a stream that depends on the number of the part
@@ -16,28 +16,142 @@ Wolfowitz with the constant of Massart, 1990).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from boostsample.banks.binning import find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
-from boostsample.checks import WEIGHT_RANGE
-from boostsample.classifier.inputs.fit_inputs import make_families, merged_columns
-from boostsample.classifier.inputs.seen_columns import SeenColumns
-from boostsample.dask.inputs.part_rows import PartRows, checked_rows, checksum
-from boostsample.errors import DataError
+from boostsample.checks import WEIGHT_RANGE, check_example_weight
+from boostsample.classifier.inputs.fit_inputs import as_numbers, make_families, merged_columns
+from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
+from boostsample.classifier.inputs.seen_columns import SeenColumns, check_container
+from boostsample.errors import DataError, ShardError, one_line
 from boostsample.family import Family
+from boostsample.hashing import crc32_of_arrays
 from boostsample.kernels.cuts import MAX_CUTS
-from boostsample.labels import check_class_counts, class_codes, classes_of_parts, encode
+from boostsample.labels import (
+    check_class_counts,
+    class_codes,
+    class_values,
+    classes_of_parts,
+    encode,
+)
 from boostsample.registry import registered_class
 from boostsample.rows.weights import initial_weights
 
 REFERENCE = 65_536
 """Rows that bin edges come from, unless the setting of the bank names another number."""
 _MOST_DISTINCT = MAX_CUTS + 1
+_OF_WEIGHTS = {"size": "sum", "sum": "sum", "min": "min", "max": "max"}
+"""Numbers of the weights of a class, and how those of several parts are joined."""
+
+
+class PartRows(NamedTuple):
+    """Rows of weight above 0 of one part.
+
+    Attributes
+    ----------
+    X : ndarray, shape (n, ...)
+        Real numbers, finite or NaN.
+    y : ndarray, shape (n,) or (n, K)
+        Class labels, or 0 and 1 of several labels.
+    weight : ndarray of float64, shape (n,), or None
+        Example weights as the user gave them.
+    names : tuple or None
+        Names of the columns, if X was a data frame.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+    names: tuple[Any, ...] | None
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Example weights, ones if there are none."""
+        return np.ones(self.X.shape[0]) if self.weight is None else self.weight
+
+
+@contextmanager
+def naming_part(number: int, place: str) -> Iterator[None]:
+    """Turn errors of a part into a DataError with its number and its place, if that is known."""
+    try:
+        yield
+    except (MemoryError, ShardError):
+        raise
+    except Exception as error:
+        name = f"part {number} of the table{place and f' ({place})'}"
+        is_of_data = isinstance(error, TypeError | ValueError | OSError)
+        kind = "" if is_of_data else f"{type(error).__name__}: "
+        raise DataError(f"{name}: {kind}{one_line(error)}") from error
+
+
+def checksum(rows: PartRows) -> int:
+    """CRC-32 of examples, labels, weights and names of columns."""
+    y = rows.y
+    if y.dtype.kind in "OT":
+        y = np.frombuffer(repr(y.tolist()).encode("utf-8", "surrogatepass"), np.uint8)
+    arrays = [rows.X, y] if rows.weight is None else [rows.X, y, rows.weight]
+    return crc32_of_arrays(*arrays, np.frombuffer(repr(rows.names).encode(), np.uint8))
+
+
+def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
+    """The rows of a part, None if none has weight.
+
+    Parameters
+    ----------
+    X : array, shape (n, ...), data frame, shape (n, d), or list of rows
+    y : array or series, shape (n,) or (n, K)
+    weight : array or series, shape (n,), optional
+
+    Raises
+    ------
+    DataError
+        If the columns are not numbers, a value is infinite, labels are invalid, or labels and
+        weights do not fit the rows.
+    """
+    if hasattr(X, "tocsr"):
+        raise DataError(
+            "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
+            "chunks; convert them by X.map_blocks(lambda chunk: chunk.toarray())"
+        )
+    X = np.asarray(X) if isinstance(X, list | tuple) else frame_of(X)  # a list of a bag
+    labels = class_values(y)
+    n = labels.shape[0]
+    if X.shape[0] != n:
+        raise DataError(
+            f"X and y must have the same chunks, got {X.shape[0]:,} rows of X and {n:,} of y; "
+            "rechunk or repartition one of them like the other"
+        )
+    if weight is not None:
+        weight = np.asarray(weight, dtype=np.float64)
+        weight = weight[:, 0] if weight.ndim == 2 and weight.shape[1] == 1 else weight
+        if weight.any() or weight.shape != (n,):  # a part may have no weight, unlike the table
+            check_example_weight(weight, n)
+    if not n or (weight is not None and not weight.any()):
+        return None
+    check_container(X)
+    names = None
+    if is_frame(X):
+        names = tuple(X.columns)
+        for name, dtype in zip(names, X.dtypes, strict=True):
+            if not is_number(dtype):
+                raise DataError(
+                    f"on a cluster, columns must hold numbers or truth values, got {name!r} "
+                    f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
+                    "X.categorize(), or drop it"
+                )
+    examples = as_numbers(X, check_array)
+    if weight is None or weight.all():
+        return PartRows(examples, labels, weight, names)
+    weighted = weight > 0
+    return PartRows(examples[weighted], labels[weighted], weight[weighted], names)
 
 
 class PartSummary(NamedTuple):
@@ -55,13 +169,13 @@ class PartSummary(NamedTuple):
     classes : ndarray, shape (C,)
         In ascending order; column numbers for several labels.
     multi_label : bool
-    weights : ndarray of float64, shape (C, 4)
-        Of the rows of each class: their number, and sum, least and greatest of their weights.
+    weights : DataFrame
+        Of the rows of each class: their number `size`, and `sum`, `min` and `max` of their weights.
     sides : ndarray of float64, shape (K, 4), or None
         For several labels: total weight and weighted sum of the balanced initial weights of the
         positive, and of the negative rows.
     checksum : int
-        See `boostsample.dask.inputs.part_rows.checksum`.
+        Of the rows.
     """
 
     n_rows: int
@@ -70,7 +184,7 @@ class PartSummary(NamedTuple):
     names: tuple[Any, ...] | None
     classes: NDArray[Any]
     multi_label: bool
-    weights: NDArray[np.float64]
+    weights: Any
     sides: NDArray[np.float64] | None
     checksum: int
 
@@ -91,18 +205,21 @@ def summarise(
     rows = checked_rows(X, y, weight)
     if rows is None:
         nothing = np.empty(0)
-        empty = np.empty((0, 4))
-        return PartSummary(0, nothing, [], None, nothing, False, empty, None, 0)
+        return PartSummary(0, nothing, [], None, nothing, False, None, None, 0)
     sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
     distinct = []
     if rows.X.ndim == 2:
         distinct = [_distinct(a, b) for a, b in zip(rows.X.T, sample.T, strict=True)]
-    many = rows.y.ndim == 2
-    classes, codes = _codes(rows.y)
-    weights = _class_weights(codes, classes.size, rows)
+    many, n = rows.y.ndim == 2, rows.X.shape[0]
+    if many:
+        classes, codes = np.arange(rows.y.shape[1]), np.zeros(n, np.intp)
+    else:
+        classes, codes = np.unique(rows.y, return_inverse=True)
+    weights = pd.Series(rows.weights).groupby(codes).agg([*_OF_WEIGHTS])
     sides = _label_sides(rows, weight_init) if many else None
-    n, names = rows.X.shape[0], rows.names
-    return PartSummary(n, sample, distinct, names, classes, many, weights, sides, checksum(rows))
+    return PartSummary(
+        n, sample, distinct, rows.names, classes, many, weights, sides, checksum(rows)
+    )
 
 
 def _drawn(n: int, number: int, size: int) -> NDArray[np.intp]:
@@ -122,29 +239,10 @@ def _distinct(column: NDArray[Any], sample: NDArray[Any]) -> NDArray[np.float32]
     return distinct
 
 
-def _codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Classes, and the class of each row; of several labels all rows are of class 0."""
-    if y.ndim == 2:
-        return np.arange(y.shape[1]), np.zeros(y.shape[0], np.intp)
-    classes, codes = np.unique(y, return_inverse=True)
-    return classes, codes
-
-
-def _class_weights(codes: NDArray[np.intp], n: int, rows: PartRows) -> NDArray[np.float64]:
-    weights = np.zeros((n, 4))
-    weights[:, 2] = np.inf
-    weight = np.ones(codes.size) if rows.weight is None else rows.weight
-    weights[:, 0] = np.bincount(codes, minlength=n)
-    weights[:, 1] = np.bincount(codes, weight, n)
-    np.minimum.at(weights[:, 2], codes, weight)
-    np.maximum.at(weights[:, 3], codes, weight)
-    return weights
-
-
 def _label_sides(rows: PartRows, weight_init: str) -> NDArray[np.float64]:
     signs = encode(rows.y) > 0
     initial = initial_weights(encode(rows.y), weight_init)
-    weight = np.ones(signs.shape[0]) if rows.weight is None else rows.weight
+    weight = rows.weights
     sides = [(weight @ side, weight @ (initial * side)) for side in (signs, ~signs)]
     return np.stack([sums for side in sides for sums in side], axis=1)
 
@@ -166,8 +264,8 @@ class TableFacts(NamedTuple):
     seen : SeenColumns
     classes : ndarray, shape (C,)
     multi_label : bool
-    weights : ndarray of float64, shape (C, 4)
-        As of `PartSummary`.
+    weights : DataFrame
+        As of `PartSummary`; rows in the order of the classes.
     offset : ndarray of float64, shape (K,)
         See `boostsample.classifier.prediction.probabilities`; 0 for one label.
     merged_columns : list of str
@@ -182,7 +280,7 @@ class TableFacts(NamedTuple):
     seen: SeenColumns
     classes: NDArray[Any]
     multi_label: bool
-    weights: NDArray[np.float64]
+    weights: Any
     offset: NDArray[np.float64]
     merged_columns: list[str]
 
@@ -249,7 +347,8 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
     )
 
 
-def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], Any]:
+    frames = [part.weights for part in parts]
     if parts[0].multi_label:
         if len({part.classes.size for part in parts}) > 1:
             raise DataError("all parts must have the same number of labels, but they differ")
@@ -260,15 +359,10 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], NDArray
             raise DataError(
                 f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})"
             )
-    weights = np.zeros((classes.size, 4))
-    weights[:, 2] = np.inf
-    for part in parts:
-        at = class_codes(part.classes, classes)
-        weights[at, :2] += part.weights[:, :2]
-        weights[at, 2] = np.minimum(weights[at, 2], part.weights[:, 2])
-        weights[at, 3] = np.maximum(weights[at, 3], part.weights[:, 3])
-    check_class_counts(weights[:, 0])
-    least, most = float(weights[:, 2].min()), float(weights[:, 3].max())
+        frames = [part.weights.set_axis(class_codes(part.classes, classes)) for part in parts]
+    weights = pd.concat(frames).groupby(level=0).agg(_OF_WEIGHTS)
+    check_class_counts(weights["size"].to_numpy())
+    least, most = float(weights["min"].min()), float(weights["max"].max())
     if least < most / WEIGHT_RANGE:
         raise DataError(
             f"the largest example weight must be at most {WEIGHT_RANGE:g} times the least, got "
