@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from benchmarks.problem import seconds_of
 from boostsample.banks.bank import Bank
-from boostsample.jit.prefetch import prefetch
-from boostsample.jit.vectors import LANES, vec_add_into, vec_load
+from boostsample.jit.memory import prefetch
+from boostsample.jit.vectors import LANES, add_into, load
 from boostsample.kernels.array_layout import Rows, aligned, row_layout
 
 N_BINS = 256
@@ -50,13 +50,13 @@ def store_bound_kernel(blocks: int, tail: int) -> Any:
     def store(row: NDArray[np.float32], planes: NDArray[np.float32], looks: int) -> None:
         """Reads row float32 (P,); adds to planes float32 (vectors * 256 * 8). O(looks P / 8)."""
         for k in range(blocks):
-            value = vec_load(row, k * LANES, LANES)
+            value = load(row, k * LANES, LANES)
             for t in range(looks):
-                vec_add_into(planes, (k * N_BINS + (t & (N_BINS - 1))) * LANES, value)
+                add_into(planes, (k * N_BINS + (t & (N_BINS - 1))) * LANES, value)
         if has_tail:
-            rest = vec_load(row, blocks * LANES, last)
+            rest = load(row, blocks * LANES, last)
             for t in range(looks):
-                vec_add_into(planes, blocks * N_BINS * LANES + (t & (N_BINS - 1)) * last, rest)
+                add_into(planes, blocks * N_BINS * LANES + (t & (N_BINS - 1)) * last, rest)
 
     return _compiled(store)
 

@@ -34,7 +34,7 @@ from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.cuts import MAX_CUTS
-from boostsample.kernels.searches.search_room import SEARCH_GROUP
+from boostsample.kernels.search import SEARCH_GROUP
 
 LAZY_REFERENCE = 2048
 """Default number of reference rows."""

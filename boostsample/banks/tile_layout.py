@@ -23,7 +23,7 @@ from boostsample.checks import check_integer
 from boostsample.family import Family
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
-from boostsample.kernels.searches.tiles import fill_tile, find_octets, gather_octets
+from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets
 from boostsample.records.feature_tiles import TILE, FeatureTiles, feature_tiles
 
 #: With fewer examples, a search of few of them reads most cache lines of a column anyway.

@@ -1,10 +1,12 @@
 """Fixed-width SIMD vectors for kernels: one lane for each label.
 
 numba cannot prove that a histogram and the weights do not overlap, so that a plain loop over the
-labels stays scalar and takes five times as long. A vector has 1, 2, 4, 8 or 16 lanes, constant at
-compile time, of float32 (weights) or float64 (sums over all examples). The order of every operation
-is fixed, so that the bits are the same on every processor. Under NUMBA_DISABLE_JIT=1 a vector is a
-NumPy array and each operation is its twin, below or in `vector_twins`.
+labels stays scalar and takes five times as long. The order of every operation is fixed, so that the
+bits are the same on every processor.
+
+A vector has `lanes` numbers, constant at compile time, of float32 (weights) or float64 (sums over
+all examples): 1, 2, 4 or 8; or 16, 12, 10 or 9, which are two of LLVM's vectors, eight lanes and
+the rest. Under NUMBA_DISABLE_JIT=1 a vector is a NumPy array and each operation is its twin below.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic, models, register_model
 
-from boostsample.jit import vector_twins as twins
 from boostsample.jit.compile_kernels import COMPILED
 
 #: Labels in one full vector.
-LANES = twins.LANES
+LANES = 8
+_WORD, _BYTE, _PLACE = ir.IntType(64), ir.IntType(8), ir.IntType(32)
 
 
 class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
@@ -31,51 +34,117 @@ class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
     def __init__(self, lanes: int, bits: int) -> None:
         self.lanes = lanes
         self.bits = bits
+        self.parts = [min(LANES, lanes - first) for first in range(0, lanes, LANES)]
         super().__init__(name=f"Vector({lanes}, {bits})")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]  # numba ships no annotations
     def __init__(self, dmm: Any, fe_type: Vector) -> None:
-        super().__init__(dmm, fe_type, _llvm(fe_type))
+        kinds = [_llvm(lanes, fe_type.bits) for lanes in fe_type.parts]
+        super().__init__(dmm, fe_type, kinds[0] if len(kinds) == 1 else ir.LiteralStructType(kinds))
 
 
-def _llvm(vector: Vector) -> ir.VectorType:
-    return ir.VectorType(ir.FloatType() if vector.bits == 32 else ir.DoubleType(), vector.lanes)
+def _llvm(lanes: int, bits: int) -> ir.VectorType:
+    return ir.VectorType(ir.FloatType() if bits == 32 else ir.DoubleType(), lanes)
 
 
-def _constant(vector: Vector, value: float) -> ir.Constant:
-    lane = _llvm(vector).element
-    return ir.Constant(_llvm(vector), [ir.Constant(lane, value)] * vector.lanes)
+def _parts(builder: Any, value: Any) -> list[Any]:
+    """LLVM's vectors of a vector."""
+    return (
+        [value] if isinstance(value.type, ir.VectorType) else cgutils.unpack_tuple(builder, value)
+    )
+
+
+def _whole(builder: Any, parts: list[Any]) -> Any:
+    return parts[0] if len(parts) == 1 else cgutils.pack_struct(builder, parts)
+
+
+def _joined(builder: Any, value: Any) -> Any:
+    """A vector of 1, 2, 4, 8 or 16 lanes as one of LLVM's."""
+    parts = _parts(builder, value)
+    if len(parts) == 1:
+        return parts[0]
+    return _shuffled(builder, parts[0], parts[1], list(range(2 * LANES)))
+
+
+def _constant(like: ir.VectorType, value: float) -> ir.Constant:
+    return ir.Constant(like, [ir.Constant(like.element, value)] * like.count)
 
 
 def _lane(vector: Vector) -> Any:
     return types.float32 if vector.bits == 32 else types.float64
 
 
-def _shuffled(builder: Any, one: Any, other: Any, lanes: list[int]) -> Any:
-    """The given lanes of both vectors."""
-    places = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
-    return builder.shuffle_vector(one, other, places)
+def _shuffled(builder: Any, left: Any, right: Any, lanes: list[int]) -> Any:
+    """Some lanes of both vectors."""
+    return builder.shuffle_vector(
+        left, right, ir.Constant(ir.VectorType(_PLACE, len(lanes)), lanes)
+    )
 
 
-def _broadcast(builder: Any, scalar: Any, vector: Vector) -> Any:
-    empty = ir.Constant(_llvm(vector), ir.Undefined)
-    one = builder.insert_element(empty, scalar, ir.Constant(ir.IntType(32), 0))
-    return _shuffled(builder, one, empty, [0] * vector.lanes)
+def _broadcast(builder: Any, scalar: Any, kind: ir.VectorType) -> Any:
+    empty = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(empty, scalar, ir.Constant(_PLACE, 0))
+    return _shuffled(builder, first, empty, [0] * kind.count)
 
 
-def _address(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) -> Any:
+def _called(builder: Any, name: str, *values: Any) -> Any:
+    """LLVM's intrinsic `name` of vectors of one type."""
+    kind = values[0].type
+    bits = 32 if isinstance(kind.element, ir.FloatType) else 64
+    function = ir.FunctionType(kind, [kind] * len(values))
+    name = f"llvm.{name}.v{kind.count}f{bits}"
+    return builder.call(builder.module.declare_intrinsic(name, (), function), values)
+
+
+def _lanewise(
+    n: int, build: Callable[..., Any], result: Callable[..., Any] = lambda *vectors: vectors[-1]
+) -> Any:
+    """An operation on n vectors: `build` makes each part of the result from theirs."""
+
+    def operation(*vectors: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            parts = zip(*(_parts(builder, vector) for vector in args), strict=True)
+            return _whole(builder, [build(builder, *values) for values in parts])
+
+        return result(*vectors)(*vectors), codegen
+
+    # numba takes no intrinsics with *args.
+    fixed: Any = (
+        lambda typing, a: operation(a),
+        lambda typing, a, b: operation(a, b),
+        lambda typing, a, b, c: operation(a, b, c),
+    )
+    return intrinsic(fixed[n - 1])
+
+
+def _of_all_lanes(result: Callable[[Vector], Any]) -> Callable[[Callable[..., Any]], Any]:
+    """An operation of one vector of 1, 2, 4, 8 or 16 lanes, as `build` makes it."""
+
+    def made(build: Callable[..., Any]) -> Any:
+        @intrinsic
+        def operation(typing: Any, a: Any) -> Any:
+            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+                return build(builder, _joined(builder, args[0]))
+
+            return result(a)(a), codegen
+
+        return operation
+
+    return made
+
+
+def _places(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) -> list[Any]:
+    """The addresses of a vector's parts in array args[0] from number args[1]."""
     array = context.make_array(sig.args[0])(context, builder, args[0])
     start = context.cast(builder, args[1], sig.args[1], types.intp)
-    return builder.bitcast(builder.gep(array.data, [start]), _llvm(vector).as_pointer())
-
-
-def _called(builder: Any, name: str, vector: Vector, *values: Any) -> Any:
-    """LLVM's intrinsic `name` of vectors of one type."""
-    kind = ir.FunctionType(_llvm(vector), [_llvm(vector)] * len(values))
-    name = f"llvm.{name}.v{vector.lanes}f{vector.bits}"
-    return builder.call(builder.module.declare_intrinsic(name, (), kind), values)
+    places = []
+    for number, lanes in enumerate(vector.parts):
+        at = builder.add(start, ir.Constant(start.type, number * LANES)) if number else start
+        kind = _llvm(lanes, vector.bits).as_pointer()
+        places.append(builder.bitcast(builder.gep(array.data, [at]), kind))
+    return places
 
 
 @intrinsic(prefer_literal=True)
@@ -85,8 +154,8 @@ def _load(typing: Any, array: Any, start: Any, lanes: Any) -> Any:
     vector = Vector(lanes.literal_value, array.dtype.bitwidth)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        address = _address(context, builder, sig, args, vector)
-        return builder.load(address, align=vector.bits // 8)
+        places = _places(context, builder, sig, args, vector)
+        return _whole(builder, [builder.load(place, align=vector.bits // 8) for place in places])
 
     return vector(array, start, lanes), codegen
 
@@ -99,10 +168,11 @@ def _storing(add: bool) -> Any:
             raise TypingError(f"a vector of {vector.bits} bits a lane cannot be {how} {array}")
 
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            address, value = _address(context, builder, sig, args, vector), args[2]
-            if add:
-                value = builder.fadd(builder.load(address, align=vector.bits // 8), value)
-            builder.store(value, address, align=vector.bits // 8)
+            places = _places(context, builder, sig, args, vector)
+            for place, value in zip(places, _parts(builder, args[2]), strict=True):
+                if add:
+                    value = builder.fadd(builder.load(place, align=vector.bits // 8), value)
+                builder.store(value, place, align=vector.bits // 8)
             return context.get_dummy_value()
 
         return types.void(array, start, vector), codegen
@@ -110,123 +180,101 @@ def _storing(add: bool) -> Any:
     return _store
 
 
-def _of_one(result: Callable[[Vector], Any]) -> Callable[[Callable[..., Any]], Any]:
-    """An intrinsic of one vector, from a function of (builder, its type, its value)."""
-
-    def made(build: Callable[..., Any]) -> Any:
-        @intrinsic
-        def operation(typing: Any, a: Any) -> Any:
-            def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-                return build(builder, a, *args)
-
-            return result(a)(a), codegen
-
-        return operation
-
-    return made
-
-
-def _of_two(build: Callable[..., Any]) -> Any:
-    """An intrinsic of two vectors of one type, from a function of (builder, type, values)."""
-
-    @intrinsic
-    def operation(typing: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            return build(builder, a, *args)
-
-        return a(a, b), codegen
-
-    return operation
-
-
-_add = _of_two(lambda builder, vector, a, b: builder.fadd(a, b))
-_multiply = _of_two(lambda builder, vector, a, b: builder.fmul(a, b))
-_magnitude = _of_one(lambda a: a)(lambda builder, *a: _called(builder, "fabs", *a))
-
-
-@_of_two
-def _at_least(builder: Any, vector: Vector, a: Any, floor: Any) -> Any:
-    size = _called(builder, "fabs", vector, a)
+def _raised(builder: Any, a: Any, floor: Any) -> Any:
+    size = _called(builder, "fabs", a)
     larger = builder.select(builder.fcmp_ordered(">", size, floor), size, floor)
-    return _called(builder, "copysign", vector, larger, a)
+    return _called(builder, "copysign", larger, a)
 
 
-@_of_one(lambda a: types.boolean)
-def _is_minus_zero(builder: Any, vector: Vector, a: Any) -> Any:
-    lane = ir.IntType(vector.bits)
-    whole = ir.VectorType(lane, vector.lanes)
-    signs = ir.Constant(whole, [ir.Constant(lane, 1 << (vector.bits - 1))] * vector.lanes)
-    lanes, bits = builder.icmp_unsigned("!=", builder.bitcast(a, whole), signs), vector.lanes
-    flags = builder.bitcast(lanes, ir.IntType(bits))
-    return builder.icmp_unsigned("==", flags, ir.Constant(ir.IntType(bits), 0))
+def _chosen(builder: Any, condition: Any, positive: Any, other: Any) -> Any:
+    above = builder.fcmp_ordered(">", condition, _constant(condition.type, 0.0))
+    return builder.select(above, positive, other)
 
 
-@intrinsic
-def _as_wide(typing: Any, a: Any, like: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return args[0] if a.bits == like.bits else builder.fpext(args[0], _llvm(like))
-
-    return Vector(a.lanes, like.bits)(a, like), codegen
-
-
-@_of_one(lambda a: Vector(a.lanes, 64))
-def _widen(builder: Any, vector: Vector, a: Any) -> Any:
-    return builder.fpext(a, _llvm(Vector(vector.lanes, 64)))
-
-
-@_of_one(_lane)
-def _total(builder: Any, vector: Vector, a: Any) -> Any:
-    lanes = vector.lanes
-    while lanes > 1:  # a fixed tree: the upper half is added to the lower half
-        lanes //= 2
-        empty = ir.Constant(a.type, ir.Undefined)
-        low = _shuffled(builder, a, empty, list(range(lanes)))
-        a = builder.fadd(low, _shuffled(builder, a, empty, list(range(lanes, 2 * lanes))))
-    return builder.extract_element(a, ir.Constant(ir.IntType(32), 0))
-
-
-@_of_one(lambda a: a)
-def _running(builder: Any, vector: Vector, a: Any) -> Any:
-    zeros, distance = _constant(vector, 0.0), 1
-    while distance < vector.lanes:
-        lanes = [i - distance if i >= distance else vector.lanes for i in range(vector.lanes)]
-        a = builder.fadd(a, _shuffled(builder, a, zeros, lanes))
-        distance *= 2
-    return a
-
-
-@intrinsic
-def _fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _called(builder, "fma", a, *args)
-
-    return a(a, b, c), codegen
+def _as_double(builder: Any, a: Any, *like: Any) -> Any:
+    if like and a.type == like[0].type:
+        return a
+    return builder.fpext(a, ir.VectorType(ir.DoubleType(), a.type.count))
 
 
 @intrinsic
 def _fill(typing: Any, like: Any, value: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return _broadcast(builder, context.cast(builder, args[1], value, _lane(like)), like)
+        lane = context.cast(builder, args[1], value, _lane(like))
+        parts = [_broadcast(builder, lane, _llvm(lanes, like.bits)) for lanes in like.parts]
+        return _whole(builder, parts)
 
     return like(like, value), codegen
 
 
+@_of_all_lanes(lambda a: types.boolean)
+def _is_minus_zero(builder: Any, a: Any) -> Any:
+    lane = ir.IntType(32 if isinstance(a.type.element, ir.FloatType) else 64)
+    whole, flags = ir.VectorType(lane, a.type.count), ir.IntType(a.type.count)
+    signs = ir.Constant(whole, [ir.Constant(lane, 1 << (lane.width - 1))] * whole.count)
+    others = builder.icmp_unsigned("!=", builder.bitcast(a, whole), signs)
+    return builder.icmp_unsigned("==", builder.bitcast(others, flags), ir.Constant(flags, 0))
+
+
+def _tree_total(builder: Any, a: Any) -> Any:
+    lanes = a.type.count
+    while lanes > 1:  # a fixed tree: the upper half is added to the lower half
+        lanes //= 2
+        empty = ir.Constant(a.type, ir.Undefined)
+        low = _shuffled(builder, a, empty, list(range(lanes)))
+        a = builder.fadd(low, _shuffled(builder, a, empty, list(range(lanes, 2 * lanes))))
+    return builder.extract_element(a, ir.Constant(_PLACE, 0))
+
+
+_total = _of_all_lanes(_lane)(_tree_total)
+
+
 @intrinsic
-def _choose(typing: Any, condition: Any, positive: Any, other: Any) -> Any:
+def _row_total(typing: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        above = builder.fcmp_ordered(">", args[0], _constant(condition, 0.0))
-        return builder.select(above, args[1], args[2])
+        first, *rest = [_tree_total(builder, part) for part in _parts(builder, args[0])]
+        return builder.fadd(first, *rest) if rest else first
 
-    return positive(condition, positive, other), codegen
+    return _lane(a)(a), codegen
 
 
-def _folded(builder: Any, one: Any, other: Any, size: int) -> Any:
-    """`vec_paired` of two LLVM vectors."""
-    every, half = list(range(2 * one.type.count)), size // 2
-    if one.type.count < LANES:
-        return _shuffled(builder, one, other, every)
-    low = _shuffled(builder, one, other, [i for i in every if i % size < half])
-    return builder.fadd(low, _shuffled(builder, one, other, [i for i in every if i % size >= half]))
+@_of_all_lanes(lambda a: a)
+def _running(builder: Any, a: Any) -> Any:
+    zeros, n, distance = _constant(a.type, 0.0), a.type.count, 1
+    while distance < n:
+        lanes = [i - distance if i >= distance else n for i in range(n)]
+        a = builder.fadd(a, _shuffled(builder, a, zeros, lanes))
+        distance *= 2
+    if n <= LANES:
+        return a
+    halves = list(range(LANES)), list(range(LANES, n))
+    return _whole(builder, [_shuffled(builder, a, zeros, half) for half in halves])
+
+
+def _counting(comparison: str) -> Any:
+    @intrinsic
+    def _count(typing: Any, a: Any, limit: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            value = _joined(builder, args[0])
+            most = context.cast(builder, args[1], limit, _lane(a))
+            lanes = builder.fcmp_ordered(comparison, value, _broadcast(builder, most, value.type))
+            bits = builder.bitcast(lanes, ir.IntType(a.lanes))
+            return builder.ctpop(builder.zext(bits, _WORD))
+
+        return types.int64(a, limit), codegen
+
+    return _count
+
+
+def _folded(builder: Any, left: Any, right: Any, size: int) -> Any:
+    """`paired` of two LLVM vectors."""
+    every, half = list(range(2 * left.type.count)), size // 2
+    if left.type.count < LANES:
+        return _shuffled(builder, left, right, every)
+    low = _shuffled(builder, left, right, [i for i in every if i % size < half])
+    return builder.fadd(
+        low, _shuffled(builder, left, right, [i for i in every if i % size >= half])
+    )
 
 
 @intrinsic(prefer_literal=True)
@@ -240,20 +288,20 @@ def _paired(typing: Any, a: Any, b: Any, size: Any) -> Any:
 
 
 def _either(
-    builder: Any, condition: Any, one: Callable[[], list[Any]], other: Callable[[], list[Any]]
+    builder: Any, condition: Any, first: Callable[[], list[Any]], second: Callable[[], list[Any]]
 ) -> list[Any]:
-    """The LLVM values of `one` if the condition holds, else those of `other`."""
+    """The LLVM values of `first` if the condition holds, else those of `second`."""
     with builder.if_else(condition) as (then, otherwise):
         with then:
-            ones, ends = one(), builder.basic_block
+            values, end = first(), builder.basic_block
         with otherwise:
-            others, other_ends = other(), builder.basic_block
-    both = []
-    for values in zip(ones, others, strict=True):
-        both.append(builder.phi(values[0].type))
-        both[-1].add_incoming(values[0], ends)
-        both[-1].add_incoming(values[1], other_ends)
-    return both
+            others, other_end = second(), builder.basic_block
+    merged = []
+    for value, other in zip(values, others, strict=True):
+        merged.append(builder.phi(value.type))
+        merged[-1].add_incoming(value, end)
+        merged[-1].add_incoming(other, other_end)
+    return merged
 
 
 @intrinsic(prefer_literal=True)
@@ -268,113 +316,206 @@ def _eight_edges(
     below: Any,
     two_sided: Any,
 ) -> Any:
-    kind, narrow = _llvm(below), _llvm(Vector(below.lanes, 32))
     widens = below.bits > 32
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        def bin_of(array: int, b: int, vector: Any) -> Any:
+        def bin_of(array: int, place: int, kind: Any) -> Any:
             data = context.make_array(sig.args[array])(context, builder, args[array]).data
             start = context.cast(builder, args[3], sig.args[3], types.intp)
-            place = builder.add(start, ir.Constant(start.type, b * stride.literal_value))
-            address = builder.bitcast(builder.gep(data, [place]), vector.as_pointer())
+            place = builder.add(start, ir.Constant(start.type, place))
+            address = builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
             return builder.load(address, align=sig.args[array].dtype.bitwidth // 8)
 
-        def edges(with_sums: bool, with_floor: bool) -> list[Any]:
-            value, sizes, size = args[6], [], below.lanes
-            floor = _called(builder, "fabs", below, args[5])
-            for b in range(LANES):
-                weights = bin_of(0, b, narrow)
-                value = builder.fadd(value, builder.fpext(weights, kind) if widens else weights)
-                if with_sums:
-                    value = builder.fadd(value, bin_of(1, b, kind))
-                # Rounded once, as is the sum: the product is exact.
-                above = _called(builder, "fma", below, _constant(below, -2.0), value, args[5])
-                edge = _called(builder, "fabs", below, above)
-                if with_floor:
-                    edge = builder.select(builder.fcmp_ordered(">", edge, floor), edge, floor)
-                sizes.append(edge)
-            while len(sizes) > 1:
-                folds = sizes[0].type.count == LANES
-                sizes = [
-                    _folded(builder, *two, size)
-                    for two in zip(sizes[::2], sizes[1::2], strict=True)
-                ]
-                size = size // 2 if folds else size
-            return [sizes[0], value]
+        def edges_of(first: int, whole: Any, value: Any) -> list[Any]:
+            """The edges of the part of the labels from `first` on, and their sums below."""
+            kind, narrow = value.type, _llvm(value.type.count, 32)
 
-        def of_sides(with_floor: bool) -> list[Any]:
-            if not widens:  # there are no sums
-                return edges(False, with_floor)
-            fresh = lambda: edges(False, with_floor), lambda: edges(True, with_floor)
-            return _either(builder, args[2], *fresh)
+            def edges(with_sums: bool, with_floor: bool) -> list[Any]:
+                so_far, sizes, size = value, [], kind.count
+                floor = _called(builder, "fabs", whole)
+                for b in range(LANES):
+                    place = b * stride.literal_value + first
+                    weights = bin_of(0, place, narrow)
+                    so_far = builder.fadd(
+                        so_far, builder.fpext(weights, kind) if widens else weights
+                    )
+                    if with_sums:
+                        so_far = builder.fadd(so_far, bin_of(1, place, kind))
+                    # Rounded once, as is the sum: the product is exact.
+                    above = _called(builder, "fma", _constant(kind, -2.0), so_far, whole)
+                    edge = _called(builder, "fabs", above)
+                    if with_floor:
+                        edge = builder.select(builder.fcmp_ordered(">", edge, floor), edge, floor)
+                    sizes.append(edge)
+                while len(sizes) > 1:
+                    folds = sizes[0].type.count == LANES
+                    pairs = zip(sizes[::2], sizes[1::2], strict=True)
+                    sizes = [_folded(builder, *pair, size) for pair in pairs]
+                    size = size // 2 if folds else size
+                return [sizes[0], so_far]
 
-        both = _either(builder, args[7], lambda: of_sides(True), lambda: of_sides(False))
-        return context.make_tuple(builder, sig.return_type, both)
+            def of_sides(with_floor: bool) -> list[Any]:
+                if not widens:  # there are no sums
+                    return edges(False, with_floor)
+                fresh = lambda: edges(False, with_floor), lambda: edges(True, with_floor)
+                return _either(builder, args[2], *fresh)
+
+            return _either(builder, args[7], lambda: of_sides(True), lambda: of_sides(False))
+
+        parts = zip(_parts(builder, args[5]), _parts(builder, args[6]), strict=True)
+        done = [edges_of(LANES * number, *part) for number, part in enumerate(parts)]
+        edges = done[0][0] if len(done) == 1 else builder.fadd(done[0][0], done[1][0])
+        ends = _whole(builder, [end for _, end in done])
+        return context.make_tuple(builder, sig.return_type, [edges, ends])
 
     pair = types.Tuple((Vector(LANES, below.bits), below))
     return pair(hist, sums, fresh, at, stride, whole, below, two_sided), codegen
 
 
-def _counting(comparison: str) -> Any:
-    @intrinsic
-    def _count(typing: Any, a: Any, limit: Any) -> Any:
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            most = _broadcast(builder, context.cast(builder, args[1], limit, _lane(a)), a)
-            lanes = builder.fcmp_ordered(comparison, args[0], most)
-            bits = builder.bitcast(lanes, ir.IntType(a.lanes))
-            return builder.ctpop(builder.zext(bits, ir.IntType(64)))
+@intrinsic
+def _transpose(
+    typing: Any, source: Any, starts: Any, first: Any, target: Any, to: Any, stride: Any
+) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def data(at: int) -> Any:
+            return context.make_array(sig.args[at])(context, builder, args[at]).data
 
-        return types.int64(a, limit), codegen
+        def index(at: int) -> Any:
+            return context.cast(builder, args[at], sig.args[at], types.int64)
 
-    return _count
+        def words(base: Any, place: Any) -> Any:
+            return builder.bitcast(builder.gep(base, [place]), _WORD.as_pointer())
+
+        source_data, starts_data, target_data = data(0), data(1), data(3)
+        rows = ir.Constant(ir.VectorType(_WORD, 8), ir.Undefined)
+        for t in range(8):
+            start = builder.load(builder.gep(starts_data, [ir.Constant(_WORD, t)]))
+            place = builder.add(start, index(2))
+            row = builder.load(words(source_data, place), align=1)
+            rows = builder.insert_element(rows, row, ir.Constant(_PLACE, t))
+        flat = builder.bitcast(rows, ir.VectorType(_BYTE, 64))
+        flat = _shuffled(builder, flat, flat, [8 * t + k for k in range(8) for t in range(8)])
+        columns = builder.bitcast(flat, rows.type)
+        for k in range(8):
+            column = builder.extract_element(columns, ir.Constant(_PLACE, k))
+            place = builder.add(index(4), builder.mul(index(5), ir.Constant(_WORD, k)))
+            builder.store(column, words(target_data, place), align=1)
+        return context.get_dummy_value()
+
+    return types.void(source, starts, first, target, to, stride), codegen
 
 
-#: vec_load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
-vec_load: Any = _load if COMPILED else lambda array, at, lanes: array[at : at + lanes].copy()
-#: vec_store(array, start, vector): array[start:] = vector.
-vec_store: Any = _storing(add=False) if COMPILED else twins.store_twin
-#: vec_add_into(array, start, vector): array[start:] += vector.
-vec_add_into: Any = _storing(add=True) if COMPILED else twins.add_into_twin
-#: vec_add(a, b), vec_multiply(a, b): lane by lane.
-vec_add: Any = _add if COMPILED else lambda a, b: a + b
-vec_multiply: Any = _multiply if COMPILED else lambda a, b: a * b
-#: vec_fused(a, b, c): a * b + c of float32 lanes, rounded once.
-vec_fused: Any = _fused if COMPILED else twins.fused_twin
-#: vec_fill(like, value): every lane is `value`.
-vec_fill: Any = _fill if COMPILED else lambda like, value: np.full_like(like, value)
-#: vec_magnitude(a): absolute values.
-vec_magnitude: Any = _magnitude if COMPILED else np.abs
-#: vec_at_least(a, floor): magnitudes raised to `floor`, signs kept.
-vec_at_least: Any = (
-    _at_least if COMPILED else lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
+def _store_twin(array: Any, start: int, vector: Any) -> None:
+    array[start : start + vector.size] = vector
+
+
+def _add_into_twin(array: Any, start: int, vector: Any) -> None:
+    array[start : start + vector.size] += vector
+
+
+def _fused_twin(a: Any, b: Any, c: Any) -> Any:
+    wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    return wide.astype(a.dtype)
+
+
+def _total_twin(a: Any) -> Any:
+    while a.size > 1:
+        a = a[: a.size // 2] + a[a.size // 2 :]
+    return a[0]
+
+
+def _row_total_twin(a: Any) -> Any:
+    first = _total_twin(a[:LANES])
+    return first + _total_twin(a[LANES:]) if a.size > LANES else first
+
+
+def _running_twin(a: Any) -> Any:
+    distance = 1
+    while distance < a.size:
+        a = a + np.concatenate([np.zeros(distance, a.dtype), a[:-distance]])
+        distance *= 2
+    return a
+
+
+def _paired_twin(a: Any, b: Any, size: int) -> Any:
+    both = np.concatenate([a, b])
+    if a.size < LANES:
+        return both
+    halves = both.reshape(-1, 2, size // 2)
+    return (halves[:, 0] + halves[:, 1]).ravel()
+
+
+def _eight_edges_twin(
+    hist: Any, sums: Any, fresh: bool, at: int, stride: int, whole: Any, below: Any, two_sided: bool
+) -> Any:
+    edges = []
+    for start in range(at, at + LANES * stride, stride):
+        below = below + hist[start : start + below.size].astype(below.dtype)
+        below = below if fresh else below + sums[start : start + below.size]
+        sizes = np.abs(whole - below.dtype.type(2.0) * below)
+        edges.append(_row_total_twin(np.maximum(sizes, np.abs(whole)) if two_sided else sizes))
+    return np.array(edges), below
+
+
+def _transpose_twin(
+    source: Any, starts: Any, first: int, target: Any, to: int, stride: int
+) -> None:
+    for t in range(8):
+        start = int(starts[t]) + int(first)
+        target[to + t : to + t + 8 * stride : stride] = source[start : start + 8]
+
+
+def _either_way(compiled: Any, twin: Any) -> Any:
+    return compiled if COMPILED else twin
+
+
+#: load(array, start, lanes): `lanes` numbers of the flat `array`, from `start`.
+load = _either_way(_load, lambda array, at, lanes: array[at : at + lanes].copy())
+#: store(array, start, vector): array[start:] = vector.
+store = _either_way(_storing(add=False), _store_twin)
+#: add_into(array, start, vector): array[start:] += vector.
+add_into = _either_way(_storing(add=True), _add_into_twin)
+#: add(a, b), multiply(a, b): lane by lane.
+add = _either_way(_lanewise(2, lambda builder, a, b: builder.fadd(a, b)), lambda a, b: a + b)
+multiply = _either_way(_lanewise(2, lambda builder, a, b: builder.fmul(a, b)), lambda a, b: a * b)
+#: fused(a, b, c): a * b + c of float32 lanes, rounded once.
+fused = _either_way(_lanewise(3, lambda builder, *abc: _called(builder, "fma", *abc)), _fused_twin)
+#: fill(like, value): every lane is `value`.
+fill = _either_way(_fill, lambda like, value: np.full_like(like, value))
+#: magnitude(a): absolute values.
+magnitude = _either_way(_lanewise(1, lambda builder, a: _called(builder, "fabs", a)), np.abs)
+#: at_least(a, floor): magnitudes raised to `floor`, signs kept.
+at_least = _either_way(
+    _lanewise(2, _raised), lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
 )
-#: vec_choose(condition, positive, other): `positive` in the lanes where condition > 0, or `other`.
-vec_choose: Any = _choose if COMPILED else lambda c, yes, no: np.where(c > 0, yes, no)
-#: vec_is_minus_zero(a): whether every lane is -0.0.
-vec_is_minus_zero: Any = (
-    _is_minus_zero if COMPILED else lambda a: bool(np.all((a == 0) & np.signbit(a)))
+#: choose(condition, positive, other): `positive` in the lanes where condition > 0, or `other`.
+choose = _either_way(_lanewise(3, _chosen), lambda c, yes, no: np.where(c > 0, yes, no))
+#: is_minus_zero(a): whether every lane is -0.0.
+is_minus_zero = _either_way(_is_minus_zero, lambda a: bool(np.all((a == 0) & np.signbit(a))))
+#: widen(a): float32 lanes as float64.
+widen = _either_way(
+    _lanewise(1, _as_double, lambda a: Vector(a.lanes, 64)), lambda a: a.astype(np.float64)
 )
-#: vec_widen(a): float32 lanes as float64.
-vec_widen: Any = _widen if COMPILED else lambda a: a.astype(np.float64)
-#: vec_as_wide(a, like): float32 lanes as those of `like`, which may be float64.
-vec_as_wide: Any = _as_wide if COMPILED else lambda a, like: a.astype(like.dtype)
-#: vec_total(a): the sum of the lanes, halves added to halves.
-vec_total: Any = _total if COMPILED else twins.total_twin
-#: vec_paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group
-#: of `size` lanes are added. Steps of size 8, 4, 2 turn eight vectors into one of their totals.
-vec_paired: Any = _paired if COMPILED else twins.paired_twin
-#: vec_running(a): each lane plus all before it, in the order of doubling distances.
-vec_running: Any = _running if COMPILED else twins.running_twin
-#: vec_eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided): adds eight bins of
-#: `hist`, `stride` apart from number `at`, and of `sums` unless `fresh`, to `below` one after
-#: another. Returns the totals of |whole - 2 below| after each of them, or of |whole| where that is
+#: as_wide(a, like): float32 lanes as those of `like`, which may be float64.
+as_wide = _either_way(_lanewise(2, _as_double), lambda a, like: a.astype(like.dtype))
+#: total(a): the sum of the lanes, halves added to halves.
+total = _either_way(_total, _total_twin)
+#: row_total(a): the totals of the first eight lanes and of the rest, added.
+row_total = _either_way(_row_total, _row_total_twin)
+#: paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group of
+#: `size` lanes are added. Steps of size 8, 4, 2 turn eight vectors into one of their totals.
+paired = _either_way(_paired, _paired_twin)
+#: running(a): each lane plus all before it, in the order of doubling distances.
+running = _either_way(_running, _running_twin)
+#: eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided): adds eight bins of `hist`,
+#: `stride` apart from number `at`, and of `sums` unless `fresh`, to `below` one after another.
+#: Returns the row totals of |whole - 2 below| after each of them, or of |whole| where that is
 #: larger if `two_sided`; and `below` after the last. `whole` and `below` are float64, or float32
 #: without `sums`.
-vec_eight_edges: Any = _eight_edges if COMPILED else twins.eight_edges_twin
-#: vec_count_up_to(a, limit), vec_count_below(a, limit): number of lanes at most, or below, `limit`.
-vec_count_up_to: Any = (
-    _counting("<=") if COMPILED else lambda a, limit: int(np.sum(a <= a.dtype.type(limit)))
-)
-vec_count_below: Any = (
-    _counting("<") if COMPILED else lambda a, limit: int(np.sum(a < a.dtype.type(limit)))
-)
+eight_edges = _either_way(_eight_edges, _eight_edges_twin)
+#: count_up_to(a, limit), count_below(a, limit): number of lanes at most, or below, `limit`.
+count_up_to = _either_way(_counting("<="), lambda a, limit: int(np.sum(a <= a.dtype.type(limit))))
+count_below = _either_way(_counting("<"), lambda a, limit: int(np.sum(a < a.dtype.type(limit))))
+#: transpose_bytes(source, starts, first, target, to, stride): target[to + k * stride + t] =
+#: source[starts[t] + first + k] for t and k below 8; flat arrays of bytes, `starts` int64 (8,).
+transpose_bytes = _either_way(_transpose, _transpose_twin)

@@ -20,6 +20,8 @@ Floats: TypeAlias = NDArray[np.float32]
 Doubles: TypeAlias = NDArray[np.float64]
 
 N_BINS = 256
+#: Labels of a plane: two vectors.
+PLANE = 2 * LANES
 _CACHE_LINE = 64
 
 
@@ -82,18 +84,15 @@ def row_layout(n_labels: int) -> tuple[int, int]:
     return (blocks + 1, 0) if tail == LANES else (blocks, tail)
 
 
-def plane_layout(blocks: int, tail: int) -> tuple[Any, tuple[int, int], tuple[int, int]]:
-    """The first label of the last plane, and the lanes of both vectors of a plane.
+def plane_layout(blocks: int, tail: int) -> tuple[Any, int, int]:
+    """The first label of the last plane, and the labels of a plane before it and of the last one.
 
-    Of a plane before the last one, and of the last one; the second vector can have 0 lanes. If
-    there is one plane only, both are the same, so that numba can resolve the unused kernel.
+    If there is one plane only, both are the same, so that numba can resolve the unused kernel.
     """
-    vectors = [LANES] * blocks + [tail] * (tail > 0) + [0]
-    n_before = (len(vectors) - 2) // 2
-    lanes, more = vectors[2 * n_before : 2 * n_before + 2]
-    last = lanes, more
+    width = LANES * blocks + tail
+    last_at = (width - 1) // PLANE * PLANE
     # A Python int would be another type for numba.
-    return np.int64(2 * LANES * n_before), (LANES, LANES) if n_before else last, last
+    return np.int64(last_at), PLANE if last_at else width, width - last_at
 
 
 def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
@@ -101,7 +100,7 @@ def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
     n, n_labels = matrix.shape
     rows = np.zeros((n, width), np.float32)
     rows[:, :n_labels] = matrix
-    planes = [rows[:, at : at + 2 * LANES].ravel() for at in range(0, width, 2 * LANES)]
+    planes = [rows[:, at : at + PLANE].ravel() for at in range(0, width, PLANE)]
     return np.concatenate(planes)
 
 
@@ -109,7 +108,7 @@ def matrix_of_rows(rows: Floats, n_examples: int, n_labels: int) -> Floats:
     """The matrix (n, K) that `lay_out_rows` laid out, without the padding: float32."""
     at, planes = 0, []
     while at < n_labels:
-        lanes = min(2 * LANES, rows.size // n_examples - at)
+        lanes = min(PLANE, rows.size // n_examples - at)
         planes.append(rows[n_examples * at :][: n_examples * lanes].reshape(n_examples, lanes))
         at += lanes
     return np.hstack(planes)[:, :n_labels]

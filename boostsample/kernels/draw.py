@@ -11,20 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import COMPILED, inner_kernel, kernel
-from boostsample.jit.stack import on_stack
-from boostsample.jit.vectors import (
-    vec_add,
-    vec_choose,
-    vec_count_below,
-    vec_count_up_to,
-    vec_fill,
-    vec_load,
-    vec_multiply,
-    vec_running,
-    vec_total,
-    vec_widen,
-)
+from boostsample.jit.memory import on_stack
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
 DRAW_BLOCK = 16
@@ -106,7 +95,7 @@ def _pick(
         few[j] = weight[i] if i < n else np.float32(0.0)
     block: Any = np.int64(-1)  # of the type that _block_of returns
     first, start, end, most = 0, 0.0, 0.0, 0
-    within = vec_running(vec_load(few, 0, DRAW_BLOCK))
+    within = vec.running(vec.load(few, 0, DRAW_BLOCK))
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
         target += gaps[t] * scale
@@ -115,11 +104,11 @@ def _pick(
             first, end = block * DRAW_BLOCK, ends[block]
             start = ends[block - 1] if block > 0 else 0.0
             whole = first + DRAW_BLOCK <= n
-            within = vec_running(
-                vec_load(weight, first, DRAW_BLOCK) if whole else vec_load(few, 0, DRAW_BLOCK)
+            within = vec.running(
+                vec.load(weight, first, DRAW_BLOCK) if whole else vec.load(few, 0, DRAW_BLOCK)
             )
             most = min(first + DRAW_BLOCK, n) - 1
-        chosen = min(first + vec_count_up_to(within, target - start), most)
+        chosen = min(first + vec.count_up_to(within, target - start), most)
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
@@ -137,7 +126,7 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
         while block < last and ends[block] <= target:
             block += 1
         return block
-    near: int = vec_count_up_to(vec_load(ends, block, 8), target)
+    near: int = vec.count_up_to(vec.load(ends, block, 8), target)
     if near < 8:
         return block + near
     low, step = block + 7, 1  # ends[low] <= target: gallop, then halve
@@ -179,15 +168,15 @@ def _lighter(weight: Floats, level: Any) -> tuple[float, int]:
     first = on_stack(DRAW_BLOCK, np.float32)
     for j in range(DRAW_BLOCK):
         first[j] = 0.0
-    none = vec_load(first, 0, DRAW_BLOCK)
-    levels, minus = vec_fill(none, level), vec_fill(none, np.float32(-1.0))
-    sums, n_light = vec_widen(none), 0
+    none = vec.load(first, 0, DRAW_BLOCK)
+    levels, minus = vec.fill(none, level), vec.fill(none, np.float32(-1.0))
+    sums, n_light = vec.widen(none), 0
     for i in range(0, whole, DRAW_BLOCK):
-        weights = vec_load(weight, i, DRAW_BLOCK)
-        below = vec_add(levels, vec_multiply(weights, minus))
-        sums = vec_add(sums, vec_widen(vec_choose(below, weights, none)))
-        n_light += vec_count_below(weights, level)
-    light = vec_total(sums)
+        weights = vec.load(weight, i, DRAW_BLOCK)
+        below = vec.add(levels, vec.multiply(weights, minus))
+        sums = vec.add(sums, vec.widen(vec.choose(below, weights, none)))
+        n_light += vec.count_below(weights, level)
+    light = vec.total(sums)
     for i in range(whole, weight.size):
         if weight[i] < level:
             light += np.float64(weight[i])

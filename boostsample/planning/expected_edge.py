@@ -1,6 +1,6 @@
 """Expected edge e(Q,T) of a search of Q features on T examples, and the Q and T that maximise it.
 
-[DF11] 3.2 and 4.1; formulas and quadrature in `boostsample.kernels.mixtures.edge_quadrature`. The
+[DF11] 3.2 and 4.1; formulas and quadrature in `boostsample.kernels.edge_quadrature`. The
 paper states neither quadrature nor candidates nor a stopping rule. Here: about 60 candidates Q in
 equal ratios, T = min(N, budget // Q), Q then the largest with that T; an exact sample (T >= N) has
 no noise.
@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
-from boostsample.kernels.mixtures import allocate_features
-from boostsample.kernels.mixtures import edge_quadrature as kernels
+from boostsample.kernels import edge_quadrature as kernels
 from boostsample.planning.mixture import Mixture, stack_mixtures
 
 __all__ = [
@@ -235,9 +234,7 @@ def allocate(
     _at_least_one("n_examples", n_examples)
     _at_least_one("budget", budget)
     counts = np.empty_like(limits)
-    _, size = allocate_features.allocate(
-        models, noise, limits, int(budget), int(n_examples), counts
-    )
+    _, size = kernels.allocate(models, noise, limits, int(budget), int(n_examples), counts)
     inverse = 0.0 if size >= n_examples else 1.0 / size
     return _FamilyCounts(counts, int(size), _edge(models, noise, counts, inverse))
 

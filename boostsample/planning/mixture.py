@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.kernels.mixtures import mixture_em as kernels
-from boostsample.kernels.searches import single
+from boostsample.kernels import mixture_em as kernels
 
 __all__ = [
     "Mixture",
@@ -307,7 +306,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
     how = _VARIANCE_FLOOR, _TOLERANCE, _MAX_ITERATIONS
-    if not single.fit_single_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
+    if not kernels.fit_single_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
         raise DataError(_NOT_FINITE)
     return Mixtures(models, fits)
 

@@ -18,8 +18,7 @@ from boostsample.banks.bank import Bank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Floats, found_room, row_layout
-from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.targets import TargetFactors, partition, target_kernels
+from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.records import Stumps
 from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import SCHEMES, known_scheme, nested_scheme
@@ -65,7 +64,7 @@ class NodeRows(WeightedRows):
             return
         weights = self._weights
         super().__init__(weights.n_examples, weights.n_labels, weights.threads)
-        self._own = target_kernels(*row_layout(weights.n_labels))
+        self._own = row_kernels(*row_layout(weights.n_labels))
         self._identity = np.arange(weights.n_examples, dtype=np.int32)
         self._order, self._spare = self._identity.copy(), self._identity.copy()
         self._columns_room = self._identity.copy()
@@ -175,9 +174,9 @@ class NodeRows(WeightedRows):
                 self.resize(leaf.stretch[1] - leaf.stretch[0])
             votes = np.ones(self.width, np.float32)
             votes[: self.n_labels] = leaf.votes
-            of_leaf = TargetFactors(votes, *factors, weights.floor)
+            of_leaf = UpdateFactors(votes, *factors, weights.floor)
             reads = weights.values, positions, targets, of_leaf
-            self.share(self._own.update, reads, (self.part_sums, self.part_masses))
+            self.share(self._own.update_nodes, reads, (self.part_sums, self.part_masses))
             sums.append(self.part_sums.copy())
             masses.append(self.part_masses.copy())
         weights.set_sums(np.concatenate(sums), np.concatenate(masses))
@@ -343,7 +342,7 @@ def _compile(
         search.write(bins, feature, np.full(1, 2, np.int16), rows, FINE, output)
     votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
     cut = np.ones(1, np.int16), votes
-    edge_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)
+    row_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)
     weights.label_sums(bins[0], 1)
     factors = FULL_STEP.factors(0.5, weights.mass)
     weights.update(bins[0], 1, votes[0], factors)

@@ -21,10 +21,8 @@ from boostsample.kernels.array_layout import (
     part_of,
     row_layout,
 )
-from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.searches.histograms import histogram_kernel
-from boostsample.kernels.searches.search import search_kernel
-from boostsample.kernels.searches.search_room import NO_ROWS, SEARCH_GROUP, search_room
+from boostsample.kernels.row_kernels import row_kernels
+from boostsample.kernels.search import NO_ROWS, SEARCH_GROUP, search_kernel, search_room
 from boostsample.records import Stumps
 from boostsample.rows.sampling_schemes import (
     UNPROMISED,
@@ -151,7 +149,7 @@ class Searcher:
         if run is None:
             self._n_run = weights.n_examples
             self._search = BinSearch(self.n_labels, weights.threads)
-            self._signed_edges = edge_kernels(*row_layout(self.n_labels)).signed_edges
+            self._signed_edges = row_kernels(*row_layout(self.n_labels)).signed_edges
         else:
             self._n_run, self._search = run._n_run, run._search
             self._signed_edges = run._signed_edges
@@ -324,7 +322,7 @@ class Searcher:
             stretches = self.weights.threads.stretches((*range(0, at.size, 2), at.size))
             own = [slice(*ends) for ends in stretches]
             calls = [(bins, at[of], read, filled[of].reshape(-1), tops[of]) for of in own]
-            self.weights.threads.run(histogram_kernel(*row_layout(self.n_labels)), calls)
+            self.weights.threads.run(row_kernels(*row_layout(self.n_labels)).histograms, calls)
         return hist, last
 
     def _of_bank(self, features: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
-from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.weight_update import weight_kernels
+from boostsample.kernels.row_kernels import row_kernels
 from boostsample.rows.sampling_schemes import NestedScheme, Scheme
 from boostsample.threads.threads import Threads
 
@@ -50,8 +49,7 @@ class WeightedRows(abc.ABC):
         self.n_labels = n_labels
         blocks, tail = row_layout(n_labels)
         self.width = LANES * blocks + tail
-        self._kernels = weight_kernels(blocks, tail)
-        self._label_sums = edge_kernels(blocks, tail).label_sums
+        self._kernels = row_kernels(blocks, tail)
         self.start, self.columns = 0, np.empty(0, np.int32)
         self.sums, self.mass = np.zeros(self.width), 0.0
         n_parts, n_ends = -(-n_most // PART), -(-n_most // draw_kernels.DRAW_BLOCK)
@@ -218,7 +216,7 @@ class WeightedRows(abc.ABC):
     def label_totals(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
         """`label_sums` in the units of the weights."""
         sums = np.empty((self._cuts.stop - 1, self.width))
-        self.share(self._label_sums, (column, np.int16(threshold), self.exact()), (sums,))
+        self.share(self._kernels.label_sums, (column, np.int16(threshold), self.exact()), (sums,))
         return np.asarray(np.add.reduce(sums)[: self.n_labels])
 
 

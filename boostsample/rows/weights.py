@@ -17,9 +17,8 @@ from boostsample.kernels.array_layout import (
     Rows,
     lay_out_rows,
     matrix_of_rows,
-    row_layout,
 )
-from boostsample.kernels.weight_update import WeightFactors, weight_kernels
+from boostsample.kernels.row_kernels import UpdateFactors
 from boostsample.rows.protocol import Factors
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads.threads import Threads
@@ -218,7 +217,6 @@ class SignedWeights(WeightedRows):
     ) -> None:
         n_examples, n_labels = (int(n) for n in Y.shape)
         super().__init__(n_examples, n_labels, Threads(1) if threads is None else threads)
-        self._update_kernel = weight_kernels(*row_layout(n_labels)).update
         contiguous = bool(np.all(np.diff(columns) == 1))
         self.start = int(columns[0]) if contiguous else 0
         self.columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
@@ -238,8 +236,8 @@ class SignedWeights(WeightedRows):
     def _update(
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, factors: Factors
     ) -> None:
-        reads = column, np.int16(threshold), rows, WeightFactors(self._sides, *factors, self.floor)
-        self.share(self._update_kernel, reads, (self.part_sums, self.part_masses))
+        reads = column, np.int16(threshold), rows, UpdateFactors(self._sides, *factors, self.floor)
+        self.share(self._kernels.update, reads, (self.part_sums, self.part_masses))
         self.set_sums(self.part_sums, self.part_masses)
 
     def update(

@@ -23,8 +23,8 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
     row_layout,
 )
-from boostsample.kernels.searches.histograms import histogram_kernel
-from boostsample.kernels.searches.search_room import NO_ROWS
+from boostsample.kernels.row_kernels import row_kernels
+from boostsample.kernels.search import NO_ROWS
 from boostsample.labels import check_labels
 from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
@@ -213,7 +213,7 @@ class ShardServer:
         self._samples: dict[int, list[Rows]] = {}
         self._rows.compile(one_search)
         width, bins = self._weights.width, np.ones((1, 1), np.uint8)
-        kernel = histogram_kernel(*row_layout(self._weights.n_labels))
+        kernel = row_kernels(*row_layout(self._weights.n_labels)).histograms
         rows = self._nothing()
         kernel(bins, np.zeros(1, np.int64), rows, np.zeros(N_BINS * width), bins[0])  # compiles it
         self.begin()

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
-from boostsample.kernels.searches.search_room import is_empty
+from boostsample.kernels.search import is_empty
 from boostsample.records import Stumps
 from boostsample.records.stumps import arrays_of
 from boostsample.rows.local_rows import compile_rows

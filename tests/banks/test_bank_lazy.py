@@ -17,7 +17,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.banks.lazy import LazyBank
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
-from boostsample.kernels.searches.search_room import SEARCH_GROUP
+from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels

@@ -26,7 +26,7 @@ from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.families import Columns
-from boostsample.kernels.searches import tiles as kernels
+from boostsample.kernels import tiles as kernels
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
 from tests.banks.test_bank_damage import flip

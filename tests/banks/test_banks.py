@@ -29,7 +29,7 @@ from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.comparison import compare
 from boostsample.families import Columns
 from boostsample.family import Family
-from boostsample.kernels.searches.search_room import SEARCH_GROUP
+from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, asked_of, noisy_labels, powers, step_of, table

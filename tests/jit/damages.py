@@ -125,7 +125,7 @@ def damage_files(
 def _small_kernels() -> bytes:
     """Draws examples and fits Gaussians: a few kernels that compile in a second."""
     from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
-    from boostsample.kernels.searches.single import fit_single_rows
+    from boostsample.kernels.mixture_em import fit_single_rows
 
     rng = np.random.default_rng(0)
     rows, weights = rng.random((5, 9)), rng.random(99).astype(np.float32)

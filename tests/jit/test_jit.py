@@ -46,7 +46,7 @@ def told(seconds: list[float], event: Any, caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_a_long_wait_is_explained_once(caplog: pytest.LogCaptureFixture) -> None:
-    mine = started_by("boostsample.kernels.searches.search")
+    mine = started_by("boostsample.kernels.search")
     assert told([0.5, 1.0, 0.4], mine, caplog) == []
     (message,) = told([0.5, 1.0, 0.6, 3.0], mine, caplog)
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds, once"

@@ -12,7 +12,7 @@ from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel, kernel
-from boostsample.jit.stack import on_stack
+from boostsample.jit.memory import on_stack
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from boostsample.jit.transpose import transpose_bytes
+from boostsample.jit.vectors import transpose_bytes
 from tests.compiled import called
 
 transpose = called(transpose_bytes)

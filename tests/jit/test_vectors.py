@@ -9,27 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import kernel, kernel_for
-from boostsample.jit.vectors import (
-    vec_add,
-    vec_add_into,
-    vec_at_least,
-    vec_choose,
-    vec_count_below,
-    vec_count_up_to,
-    vec_eight_edges,
-    vec_fill,
-    vec_fused,
-    vec_is_minus_zero,
-    vec_load,
-    vec_magnitude,
-    vec_multiply,
-    vec_paired,
-    vec_running,
-    vec_store,
-    vec_total,
-    vec_widen,
-)
 
 LANES = (1, 2, 4, 8)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 3e38, -3e38, 0.1, -0.3, 7.0]
@@ -45,7 +26,7 @@ def through(lanes: int, operation: Callable[..., Any]) -> Callable[..., NDArray[
 
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        vec_store(out, 0, operation(vec_load(a, 0, lanes), vec_load(b, 0, lanes)))
+        vec.store(out, 0, operation(vec.load(a, 0, lanes), vec.load(b, 0, lanes)))
 
     def call(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32]:
         out = np.full(lanes, 99, np.float32)
@@ -65,13 +46,13 @@ def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
 def test_arithmetic_lane_by_lane(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        one, two = vec_load(a, 0, lanes), vec_load(b, 0, lanes)
-        vec_store(out, 0, vec_add(one, two))
-        vec_store(out, lanes, vec_multiply(one, vec_fill(two, np.float32(0.1))))
-        vec_store(out, 2 * lanes, vec_magnitude(one))
-        vec_store(out, 3 * lanes, vec_at_least(one, vec_magnitude(two)))
-        vec_store(out, 4 * lanes, vec_choose(one, two, one))
-        vec_store(out, 5 * lanes, vec_fill(one, np.float32(-2.5)))
+        one, two = vec.load(a, 0, lanes), vec.load(b, 0, lanes)
+        vec.store(out, 0, vec.add(one, two))
+        vec.store(out, lanes, vec.multiply(one, vec.fill(two, np.float32(0.1))))
+        vec.store(out, 2 * lanes, vec.magnitude(one))
+        vec.store(out, 3 * lanes, vec.at_least(one, vec.magnitude(two)))
+        vec.store(out, 4 * lanes, vec.choose(one, two, one))
+        vec.store(out, 5 * lanes, vec.fill(one, np.float32(-2.5)))
 
     for seed in range(20):
         a, b = numbers(lanes, seed), numbers(lanes, 100 + seed)
@@ -92,11 +73,11 @@ def test_arithmetic_lane_by_lane(lanes: int) -> None:
 def test_sums_widening_and_minus_zero(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, wide: Any, sums: Any) -> Any:
-        value = vec_load(a, 0, lanes)
-        vec_store(wide, 0, vec_widen(value))
-        sums[0] = vec_total(value)
-        sums[1] = vec_total(vec_widen(value))
-        return vec_is_minus_zero(value)
+        value = vec.load(a, 0, lanes)
+        vec.store(wide, 0, vec.widen(value))
+        sums[0] = vec.total(value)
+        sums[1] = vec.total(vec.widen(value))
+        return vec.is_minus_zero(value)
 
     rng = np.random.default_rng(0)
     a = rng.normal(size=lanes).astype(np.float32)
@@ -125,13 +106,13 @@ def naive_total(a: NDArray[Any]) -> Any:
 def test_eight_vectors_become_their_totals(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, sums: Any) -> None:
-        one, two = vec_load(a, 0, lanes), vec_load(a, lanes, lanes)
-        three, four = vec_load(a, 2 * lanes, lanes), vec_load(a, 3 * lanes, lanes)
-        five, six = vec_load(a, 4 * lanes, lanes), vec_load(a, 5 * lanes, lanes)
-        seven, eight = vec_load(a, 6 * lanes, lanes), vec_load(a, 7 * lanes, lanes)
-        left = vec_paired(vec_paired(one, two, 8), vec_paired(three, four, 8), 4)
-        right = vec_paired(vec_paired(five, six, 8), vec_paired(seven, eight, 8), 4)
-        vec_store(sums, 0, vec_paired(left, right, 2))
+        one, two = vec.load(a, 0, lanes), vec.load(a, lanes, lanes)
+        three, four = vec.load(a, 2 * lanes, lanes), vec.load(a, 3 * lanes, lanes)
+        five, six = vec.load(a, 4 * lanes, lanes), vec.load(a, 5 * lanes, lanes)
+        seven, eight = vec.load(a, 6 * lanes, lanes), vec.load(a, 7 * lanes, lanes)
+        left = vec.paired(vec.paired(one, two, 8), vec.paired(three, four, 8), 4)
+        right = vec.paired(vec.paired(five, six, 8), vec.paired(seven, eight, 8), 4)
+        vec.store(sums, 0, vec.paired(left, right, 2))
 
     a = np.random.default_rng(lanes).normal(size=(8, lanes)).astype(np.float32)
     sums = np.empty(8, np.float32)
@@ -146,10 +127,10 @@ def test_edges_at_eight_thresholds(lanes: int, two_sided: bool) -> None:
 
     @kernel_for(lanes, two_sided)
     def run(hist: Any, sums: Any, fresh: bool, ends: Any, edges: Any) -> None:
-        whole, below = vec_load(ends, 0, lanes), vec_load(ends, lanes, lanes)
-        edge, last = vec_eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided)
-        vec_store(edges, 0, edge)
-        vec_store(ends, lanes, last)
+        whole, below = vec.load(ends, 0, lanes), vec.load(ends, lanes, lanes)
+        edge, last = vec.eight_edges(hist, sums, fresh, at, stride, whole, below, two_sided)
+        vec.store(edges, 0, edge)
+        vec.store(ends, lanes, last)
 
     rng = np.random.default_rng(lanes)
     hist = rng.normal(size=at + 8 * stride).astype(np.float32)
@@ -174,9 +155,9 @@ def test_edges_at_eight_thresholds(lanes: int, two_sided: bool) -> None:
 def test_running_sums_and_counts(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, limit: float, sums: Any) -> tuple[int, int]:
-        value = vec_running(vec_load(a, 0, lanes))
-        vec_store(sums, 0, value)
-        return vec_count_up_to(value, limit), vec_count_below(value, limit)
+        value = vec.running(vec.load(a, 0, lanes))
+        vec.store(sums, 0, value)
+        return vec.count_up_to(value, limit), vec.count_below(value, limit)
 
     a = np.random.default_rng(lanes).integers(0, 9, lanes).astype(np.float32)  # sums are exact
     want, got = np.cumsum(a), np.empty(lanes, np.float32)
@@ -188,7 +169,7 @@ def test_running_sums_and_counts(lanes: int) -> None:
 
     @kernel_for(lanes, 64)
     def count(a: Any, limit: float) -> int:
-        return int(vec_count_up_to(vec_load(a, 0, lanes), limit))
+        return int(vec.count_up_to(vec.load(a, 0, lanes), limit))
 
     assert count(wide + 1e-12, 0.0) == 0
     assert count(wide - 1e-12, 0.0) == 1
@@ -198,7 +179,7 @@ def test_running_sums_and_counts(lanes: int) -> None:
 def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def move(a: Any, start: int, out: Any, at: int) -> None:
-        vec_store(out, at, vec_load(a, start, lanes))
+        vec.store(out, at, vec.load(a, start, lanes))
 
     a = np.arange(50, dtype=np.float32)
     for start, at in ((0, 0), (1, 3), (33, 17)):  # aligned or not
@@ -213,7 +194,7 @@ def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
 def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, at: int, out: Any) -> None:
-        vec_add_into(out, at, vec_load(a, 0, lanes))
+        vec.add_into(out, at, vec.load(a, 0, lanes))
 
     a = np.arange(1, 9, dtype=np.float32)
     for at in (0, 3, 17):
@@ -228,8 +209,8 @@ def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
 def test_fused_rounds_once(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
-        one, two = vec_load(a, 0, lanes), vec_load(b, 0, lanes)
-        vec_store(out, 0, vec_fused(one, one, two))
+        one, two = vec.load(a, 0, lanes), vec.load(b, 0, lanes)
+        vec.store(out, 0, vec.fused(one, one, two))
 
     a = np.full(lanes, 1 + 2.0**-12, np.float32)
     b = np.full(lanes, -1 - 2.0**-11, np.float32)
@@ -242,7 +223,7 @@ def test_addition_is_not_contracted_or_reordered() -> None:
     """(a * b) + c rounds twice: the bits would depend on the processor otherwise."""
 
     def both(a: Any, b: Any) -> Any:
-        return vec_add(vec_multiply(a, b), b)
+        return vec.add(vec.multiply(a, b), b)
 
     inner = kernel(both)
     a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)

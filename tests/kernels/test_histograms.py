@@ -9,7 +9,7 @@ import pytest
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, lay_out_rows, matrix_of_rows, row_layout
-from boostsample.kernels.searches.histograms import histogram_kernel
+from boostsample.kernels.row_kernels import row_kernels
 
 WIDTHS = (1, 2, 3, 10, 17, 26)
 
@@ -22,7 +22,7 @@ def histograms(bins: Any, features: Any, signed: Any, start: int, examples: Any)
     hist: Any = np.zeros(features.size * N_BINS * width)
     rows = Rows(start, examples, values, np.zeros(width), 1.0)
     last = np.zeros(features.size, np.uint8)
-    histogram_kernel(*blocks_and_tail)(bins, features, rows, hist, last)
+    row_kernels(*blocks_and_tail).histograms(bins, features, rows, hist, last)
     used = np.arange(start, start + signed.shape[0]) if examples.size == 0 else examples
     assert last.tolist() == [bins[f][used].max(initial=1) for f in features.tolist()]
     return [matrix_of_rows(one, N_BINS, K) for one in hist.reshape(features.size, -1)]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, row_layout
-from boostsample.kernels.edges import edge_kernels
-from boostsample.kernels.searches.search import _FEW, _NEAR, _SPARSE, search_kernel
-from boostsample.kernels.searches.search_room import search_room
+from boostsample.kernels.row_kernels import row_kernels
+from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel, search_room
 from tests import naive
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -278,7 +277,7 @@ def test_search_adds_up_every_row_whatever_the_chunks(rows_a_bin: int) -> None:
 def test_label_sums_and_signed_edges(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
     blocks, tail = row_layout(n_labels)
-    kernels = edge_kernels(blocks, tail)
+    kernels = row_kernels(blocks, tail)
     bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
     every = np.empty(0, np.int32)
     for start, examples in ((0, every), (7, every), (0, rng.integers(0, 40, 12, np.int32))):

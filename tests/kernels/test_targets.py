@@ -9,8 +9,8 @@ import pytest
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Rows, lay_out_rows, row_layout
+from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.scores import add_scores
-from boostsample.kernels.targets import TargetFactors, partition, target_kernels
 
 WIDTHS = (1, 2, 3, 10, 17, 26)
 PART = 7
@@ -54,7 +54,7 @@ def test_gather(K: int) -> None:
     positions = rng.permutation(50)[:20].astype(np.int32)
     values = np.full(laid_out(source[:20]).size, np.nan, np.float32)
     sums, masses = sums_for(20, K)
-    gather = target_kernels(*row_layout(K)).gather
+    gather = row_kernels(*row_layout(K)).gather
     gather(laid_out(source), positions, values, PART, 0, len(sums), sums, masses)
     np.testing.assert_array_equal(values, laid_out(source[positions]))
     for part in range(len(sums)):
@@ -73,7 +73,7 @@ def test_flip(K: int) -> None:
     sides[:K], sides[flat.size // 30 :][:K] = -votes, votes
     sums, _ = sums_for(30, K)
     rows = Rows(0, at, flat, np.zeros(flat.size // 30), 1.0)
-    flip = target_kernels(*row_layout(K)).flip
+    flip = row_kernels(*row_layout(K)).flip
     flip(column, np.int16(5), rows, sides, PART, 0, len(sums), sums)
     phi = np.where(column[at] >= 5, 1.0, -1.0)
     want = (values * phi[:, None] * votes).astype(np.float32)
@@ -92,9 +92,9 @@ def test_update(K: int, targets: bool) -> None:
     width = values.size // 40
     padded, floor = np.ones(width, np.float32), np.zeros(width, np.float32)
     padded[:K], floor[:K] = votes, 1e-30
-    factors = TargetFactors(padded, 0.7, 1.9, floor)
+    factors = UpdateFactors(padded, 0.7, 1.9, floor)
     sums, masses = sums_for(18, K)
-    update = target_kernels(*row_layout(K)).update
+    update = row_kernels(*row_layout(K)).update_nodes
     given = laid_out(other) if targets else np.empty(0, np.float32)
     update(values, positions, given, factors, PART, 0, len(sums), sums, masses)
     agree = (other if targets else source[positions]) * votes > 0

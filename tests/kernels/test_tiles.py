@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.searches import tiles
+from boostsample.kernels import tiles
 
 STALE = 77
 

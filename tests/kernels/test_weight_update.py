@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Rows, lay_out_rows, row_layout
-from boostsample.kernels.weight_update import WeightFactors, weight_kernels
+from boostsample.kernels.row_kernels import UpdateFactors, row_kernels
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
@@ -69,10 +69,10 @@ def check_update(
     n_parts = -(-n // PART)
     sums, masses = np.full((n_parts, LANES * blocks + tail), 9.0), np.empty(n_parts)
     sides, floors = pad(np.stack([-votes, votes]), 1.0).ravel(), pad(np.full((1, n_labels), floor))
-    factors = WeightFactors(sides, right, wrong, floors[0])
+    factors = UpdateFactors(sides, right, wrong, floors[0])
     named = np.empty(0, np.int32) if examples is None else examples
     given = Rows(start, named, rows, np.zeros(width), 1.0)
-    weight_kernels(blocks, tail).update(
+    row_kernels(blocks, tail).update(
         column, np.int16(threshold), given, factors, PART, 0, n_parts, sums, masses
     )
     at = np.arange(start, start + n) if examples is None else examples
@@ -85,7 +85,7 @@ def check_update(
     np.testing.assert_array_equal(got[:, n_labels:], 0.0)
     wide = want.astype(np.float64)
     weight = np.full(n, 9, np.float32)
-    weight_kernels(blocks, tail).totals(rows, weight)
+    row_kernels(blocks, tail).totals(rows, weight)
     np.testing.assert_allclose(weight, np.abs(wide).sum(axis=1), rtol=1e-5)
     np.testing.assert_allclose(
         sums.sum(axis=0)[:n_labels], wide.sum(axis=0), rtol=1e-12, atol=1e-16
@@ -119,8 +119,8 @@ def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
     sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
     every = Rows(0, np.empty(0, np.int32), rows, np.zeros(1), 1.0)
     sides, floor = np.array([1.0, -1.0], np.float32), np.array([1e-30], np.float32)
-    factors = WeightFactors(sides, right, wrong, floor)
-    weight_kernels(0, 1).update(
+    factors = UpdateFactors(sides, right, wrong, floor)
+    row_kernels(0, 1).update(
         column, np.int16(3), every, factors, part_size, 0, n_parts, sums, masses
     )
     phi, votes = np.where(column >= 3, 1, -1), np.array([-1])
@@ -150,7 +150,7 @@ def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
 @pytest.mark.parametrize("n_labels", LABELS)
 def test_totals_are_those_of_one_row_at_a_time(n_labels: int) -> None:
     rng = np.random.default_rng(n_labels)
-    totals = weight_kernels(*row_layout(n_labels)).totals
+    totals = row_kernels(*row_layout(n_labels)).totals
 
     def weights_of(signed: NDArray[np.float32]) -> list[float]:
         weight = np.full(len(signed), 9, np.float32)
@@ -176,7 +176,7 @@ def test_weigh(n_labels: int) -> None:
         factors = rng.uniform(0.1, 1e6, examples.size)
         sampled = np.full(examples.size * rows.shape[1], 9, np.float32)
         base = np.full(rows.shape[1], 9.0)
-        weight_kernels(blocks, tail).weigh(
+        row_kernels(blocks, tail).weigh(
             lay_out_rows(signed, rows.shape[1]),
             examples.astype(np.int32),
             factors,

@@ -19,48 +19,38 @@ row; the sweep adds about 256 steps for each vector and feature, and fewer with 
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import inner_kernel_for, kernel_for
-from boostsample.jit.prefetch import prefetch
-from boostsample.jit.vectors import (
-    LANES,
-    vec_add,
-    vec_add_into,
-    vec_as_wide,
-    vec_at_least,
-    vec_count_below,
-    vec_eight_edges,
-    vec_fill,
-    vec_is_minus_zero,
-    vec_load,
-    vec_store,
-    vec_widen,
-)
+from boostsample.jit.memory import PREFETCHED_ROWS, prefetch, prefetch_first
+from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
+    PLANE,
     Bytes,
+    Doubles,
     Floats,
     Ints,
     Rows,
     SearchOutput,
+    aligned,
     plane_layout,
-)
-from boostsample.kernels.searches.search_room import (
-    NO_ROWS,
-    SEARCH_GROUP,
-    SEARCH_MARKS,
-    EdgeLimits,
-    SearchHistogram,
-    SearchRoom,
-    SearchStretch,
-    SweepWork,
-    fill_kernel,
-    search_room_sizes,
+    row_layout,
 )
 
+#: What a histogram holds where no row was added.
+NO_ROWS = np.float32(-0.0)
+#: Features whose histograms are filled in one pass over the rows. Successive rows often add to the
+#: same bin, and each addition waits for the one before; five features at a time hide that.
+SEARCH_GROUP = 5
+#: Blocks of eight bins; the running sum before each is kept.
+_N_BLOCKS = N_BINS // LANES
+#: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
+_N_EDGES = N_BINS + 1 + LANES
 #: An int64 variable: numba would specialise the callee on a literal.
 _ZERO: Any = np.int64(0)
 #: Up to this many rows, bins are prefetched while histograms are filled; more need no help.
@@ -71,18 +61,185 @@ _FEW = 1200
 _SPARSE = 64
 
 
-@functools.cache
-def _sweep(lanes: int, more: int, two_sided: bool) -> Any:
-    """The sweep of labels at, ..., at + lanes - 1 of rows, and of the next `more` or 0."""
-    second, rest, stride = more > 0, max(more, 1), lanes + (lanes if more else 0)
+class SearchRoom(NamedTuple):
+    """Work space of a search: `hist` float32, NO_ROWS between searches; `sums`, `work` float64.
 
-    @inner_kernel_for(lanes, more, two_sided)
+    `rough` float32 has the parts of `work`, then the sum of the rows, for sweeps in float32;
+    `blocks` int64 (33,) lists blocks of eight bins.
+    """
+
+    hist: Floats
+    sums: Doubles
+    work: Doubles
+    rough: Floats
+    blocks: Ints
+
+
+class _Stretch(NamedTuple):
+    """Rows first, ..., end - 1; labels from `at`; `group` features from number `q`."""
+
+    first: int
+    end: int
+    at: int
+    q: int
+    group: int
+
+
+class _Histogram(NamedTuple):
+    """Histogram of a feature: `hist` float32 plus, unless `fresh`, `sums` float64."""
+
+    hist: Floats
+    sums: Any
+    fresh: bool
+
+
+class _Limits(NamedTuple):
+    """Edges this close are equal; the factor of edges."""
+
+    tie: float
+    scale: float
+
+
+class _SweepWork(NamedTuple):
+    """Work space of a sweep: running sums, sums below a threshold, edges by threshold.
+
+    All float64, or all float32 in a rough sweep.
+    """
+
+    marks: Any
+    below: Any
+    edges: Any
+
+
+class _RoomSizes(NamedTuple):
+    """Sizes of the arrays of a `SearchRoom`.
+
+    Attributes
+    ----------
+    hist : int
+        Histograms of a group: 256 bins each, of whole planes unless one vector holds a row, and a
+        cache line. At a distance of whole pages histograms would wait for each other: processors
+        compare the last twelve bits of addresses to order loads after stores.
+    marks, below : int
+        Running sums of a sweep, and sums below a threshold.
+    work : int
+        Marks, sums below a threshold, and edges.
+    """
+
+    hist: int
+    marks: int
+    below: int
+    work: int
+
+
+def _room_sizes(blocks: int, tail: int) -> _RoomSizes:
+    width = LANES * blocks + tail
+    bins = N_BINS * (width if width <= LANES else PLANE * -(-width // PLANE))
+    marks, below = _N_BLOCKS * PLANE * (blocks // 2 + 1), width + PLANE
+    return _RoomSizes(SEARCH_GROUP * (bins + PLANE), marks, below, marks + below + _N_EDGES)
+
+
+def search_room(n_labels: int) -> SearchRoom:
+    """Work space for one thread's searches with K labels."""
+    blocks, tail = row_layout(n_labels)
+    sizes = _room_sizes(blocks, tail)
+    hist, sums = aligned(sizes.hist, np.float32), aligned(sizes.hist, np.float64)
+    hist.fill(NO_ROWS)
+    rough = aligned(sizes.work + LANES * blocks + tail, np.float32)
+    listed = np.empty(_N_BLOCKS + 1, np.int64)
+    return SearchRoom(hist, sums, aligned(sizes.work, np.float64), rough, listed)
+
+
+def is_empty(sums: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which bins of a histogram (bins, K) hold no row: bool (bins,)."""
+    return np.asarray(np.all((sums == 0) & np.signbit(sums), axis=1))
+
+
+def _fill(size: int, width: int, step: int, some: bool, near: bool) -> Any:
+    """The kernel that fills histograms for labels at, ..., at + size - 1.
+
+    With `some`, rows are named by `examples`, else they are successive columns of the bank. With
+    `near`, which needs GROUP features, it prefetches bins of the next GROUP features; else it
+    prefetches the next rows, unless they are narrow and memory keeps pace.
+    """
+    stride = _stride(size)
+
+    @inner_kernel_for(size, width, some, near)
+    def fill_in(bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, hist: Floats) -> None:
+        """Add rows to the histograms, `step` apart, of 1, 2 or GROUP features.
+
+        Indices are unsigned: numba checks signed ones for negative values.
+        """
+        first, end, at, q, group = stretch
+        values, start, examples, last = rows.values, rows.start, rows.examples, features.size - 1
+        h, row = at * N_BINS, at * (values.size // width)
+        column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
+        if group == 1 and not near:
+            for t in range(first, end):
+                i = np.uint64(examples[np.uint64(t)] if some else start + t)
+                if size >= LANES:
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+                value = vec.load(values, row + t * size, size)
+                vec.add_into(hist, h + np.int64(column0[i]) * stride, value)
+            return
+        if group == 2 and not near:
+            for t in range(first, end):
+                i = np.uint64(examples[np.uint64(t)] if some else start + t)
+                h0 = h + np.int64(column0[i]) * stride
+                h1 = h + np.int64(column1[i]) * stride + step
+                if size >= LANES:
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+                value = vec.load(values, row + t * size, size)
+                vec.add_into(hist, h0, value)
+                vec.add_into(hist, h1, value)
+            return
+        column2, column3 = bins[features[q + 2]], bins[features[q + 3]]
+        column4 = bins[features[q + 4]]
+        next0, next1 = bins[features[min(q + 5, last)]], bins[features[min(q + 6, last)]]
+        next2, next3 = bins[features[min(q + 7, last)]], bins[features[min(q + 8, last)]]
+        next4 = bins[features[min(q + 9, last)]]
+        for t in range(first, end):
+            i = np.uint64(examples[np.uint64(t)] if some else start + t)
+            if near:
+                prefetch(next0, i)
+                prefetch(next1, i)
+                prefetch(next2, i)
+                prefetch(next3, i)
+                prefetch(next4, i)
+            elif size >= LANES:
+                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+            h0 = h + np.int64(column0[i]) * stride
+            h1 = h + np.int64(column1[i]) * stride + step
+            h2 = h + np.int64(column2[i]) * stride + 2 * step
+            h3 = h + np.int64(column3[i]) * stride + 3 * step
+            h4 = h + np.int64(column4[i]) * stride + 4 * step
+            value = vec.load(values, row + t * size, size)
+            vec.add_into(hist, h0, value)
+            vec.add_into(hist, h1, value)
+            vec.add_into(hist, h2, value)
+            vec.add_into(hist, h3, value)
+            vec.add_into(hist, h4, value)
+
+    return fill_in
+
+
+def _stride(size: int) -> int:
+    """Numbers from one bin to the next, of `size` labels."""
+    return size if size <= LANES else PLANE
+
+
+@functools.cache
+def _sweep(size: int, two_sided: bool) -> Any:
+    """The sweep of labels at, ..., at + size - 1 of rows."""
+    stride = _stride(size)
+
+    @inner_kernel_for(size, two_sided)
     def sweep(
-        histogram: SearchHistogram,
+        histogram: _Histogram,
         blocks: Ints,
         base: Any,
         at: int,
-        work: SweepWork,
+        work: _SweepWork,
         ahead: Bytes,
         examples: Ints,
     ) -> None:
@@ -95,24 +252,15 @@ def _sweep(lanes: int, more: int, two_sided: bool) -> Any:
         """
         hist, sums, fresh = histogram
         marks, edges = work.marks, work.edges
-        whole = vec_load(base, at, lanes)
-        whole2 = vec_load(base, at + lanes if second else at, rest)
-        below, below2 = vec_fill(whole, 0.0), vec_fill(whole2, 0.0)
+        whole = vec.load(base, at, size)
+        below = vec.fill(whole, 0.0)
         share = 0 if at else -(-examples.size // blocks.size)
         soon = 0
         for j in range(blocks.size):
-            b, first = LANES * j, blocks[j]
-            h, mark = at * N_BINS + first * stride, at * SEARCH_MARKS + j * stride
-            vec_store(marks, mark, below)
-            edge, below = vec_eight_edges(hist, sums, fresh, h, stride, whole, below, two_sided)
-            if second:
-                vec_store(marks, mark + lanes, below2)
-                h += lanes
-                edge2, below2 = vec_eight_edges(
-                    hist, sums, fresh, h, stride, whole2, below2, two_sided
-                )
-                edge = vec_add(edge, edge2)
-            vec_store(edges, b + 1, vec_add(edge, vec_load(edges, b + 1, LANES)) if at else edge)
+            b, h = LANES * j, at * N_BINS + blocks[j] * stride
+            vec.store(marks, at * _N_BLOCKS + j * stride, below)
+            edge, below = vec.eight_edges(hist, sums, fresh, h, stride, whole, below, two_sided)
+            vec.store(edges, b + 1, vec.add(edge, vec.load(edges, b + 1, LANES)) if at else edge)
             for t in range(soon, min(soon + share, examples.size)):
                 prefetch(ahead, examples[t])
             soon += share
@@ -121,61 +269,58 @@ def _sweep(lanes: int, more: int, two_sided: bool) -> Any:
 
 
 @functools.cache
-def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
-    """Kernels of one or two vectors of a row: fill_in, flush, holds_row, add_below, clear.
-
-    They work on labels at, ..., at + lanes - 1 of rows of `width`, and on the next `more` or 0.
-    """
-    stride = lanes + (lanes if more else 0)
-    inner = inner_kernel_for(lanes, more, width)
+def _plane(size: int, width: int, step: int) -> tuple[Any, ...]:
+    """Kernels of labels at, ..., at + size - 1: fill_in, flush, holds_row, add_below, clear."""
+    stride = _stride(size)
+    inner = inner_kernel_for(size, width)
 
     @inner
     def add_below(
-        histogram: SearchHistogram, blocks: Ints, number: int, at: int, work: SweepWork
+        histogram: _Histogram, blocks: Ints, number: int, at: int, work: _SweepWork
     ) -> None:
         """work.below = the labels' sums below threshold `number` of `sweep`, bits as there."""
         hist, sums, fresh = histogram
         j = (number - 1) // LANES
-        below = vec_load(work.marks, at * SEARCH_MARKS + j * stride, stride)
+        below = vec.load(work.marks, at * _N_BLOCKS + j * stride, stride)
         for b in range(blocks[j], blocks[j] + number - LANES * j):
             h = at * N_BINS + b * stride
-            below = vec_add(below, vec_as_wide(vec_load(hist, h, stride), below))
+            below = vec.add(below, vec.as_wide(vec.load(hist, h, stride), below))
             if not fresh:
-                below = vec_add(below, vec_as_wide(vec_load(sums, h, stride), below))
-        vec_store(work.below, at, below)
+                below = vec.add(below, vec.as_wide(vec.load(sums, h, stride), below))
+        vec.store(work.below, at, below)
 
     @inner
-    def flush(histogram: SearchHistogram, most: int, at: int) -> None:
+    def flush(histogram: _Histogram, most: int, at: int) -> None:
         """Move the first `most` bins of a float32 histogram to its float64 sums."""
         for h in range(at * N_BINS, at * N_BINS + most * stride, stride):
-            value = vec_load(histogram.hist, h, stride)
-            vec_add_into(histogram.sums, h, vec_widen(value))
-            vec_store(histogram.hist, h, vec_fill(value, NO_ROWS))
+            value = vec.load(histogram.hist, h, stride)
+            vec.add_into(histogram.sums, h, vec.widen(value))
+            vec.store(histogram.hist, h, vec.fill(value, NO_ROWS))
 
     @inner
-    def holds_row(histogram: SearchHistogram, b: int) -> bool:
+    def holds_row(histogram: _Histogram, b: int) -> bool:
         """Whether bin b holds a row, of which these are the first labels."""
         hist, sums, fresh = histogram
-        if not vec_is_minus_zero(vec_load(hist, b * stride, stride)):
+        if not vec.is_minus_zero(vec.load(hist, b * stride, stride)):
             return True
-        return not (fresh or vec_is_minus_zero(vec_load(sums, b * stride, stride)))
+        return not (fresh or vec.is_minus_zero(vec.load(sums, b * stride, stride)))
 
     @inner
     def clear(hist: Floats, blocks: Ints, at: int) -> None:
         """Empty the blocks of a histogram."""
-        nothing = vec_fill(vec_load(hist, 0, stride), NO_ROWS)
+        nothing = vec.fill(vec.load(hist, 0, stride), NO_ROWS)
         for j in range(blocks.size):
             h = at * N_BINS + blocks[j] * stride
             for place in range(h, h + LANES * stride, stride):
-                vec_store(hist, place, nothing)
+                vec.store(hist, place, nothing)
 
-    fill_all = fill_kernel(lanes, more, width, step, False, False)
-    fill_some = fill_kernel(lanes, more, width, step, True, False)
-    fill_few = fill_kernel(lanes, more, width, step, True, True)
+    fill_all = _fill(size, width, step, False, False)
+    fill_some = _fill(size, width, step, True, False)
+    fill_few = _fill(size, width, step, True, True)
 
     @inner
     def fill_in(
-        bins: Bytes, features: Ints, rows: Rows, stretch: SearchStretch, near: bool, hist: Floats
+        bins: Bytes, features: Ints, rows: Rows, stretch: _Stretch, near: bool, hist: Floats
     ) -> None:
         if near and stretch.group == SEARCH_GROUP:
             fill_few(bins, features, rows, stretch, hist)
@@ -191,14 +336,14 @@ def _pair(lanes: int, more: int, width: int, step: int) -> tuple[Any, ...]:
 def search_kernel(blocks: int, tail: int) -> Any:
     """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
-    sizes = search_room_sizes(blocks, tail)
+    sizes = _room_sizes(blocks, tail)
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
     base_at = sizes.work
     last_at, plane, last = plane_layout(blocks, tail)
-    fill_in, flush, holds_row, add_below, clear = _pair(*plane, width, size)
-    fill_last, flush_last, _, add_last_below, clear_last = _pair(*last, width, size)
-    sweep, sweep_last = _sweep(*plane, False), _sweep(*last, False)
-    sweep_sides, sweep_last_sides = _sweep(*plane, True), _sweep(*last, True)
+    fill_in, flush, holds_row, add_below, clear = _plane(plane, width, size)
+    fill_last, flush_last, _, add_last_below, clear_last = _plane(last, width, size)
+    sweep, sweep_last = _sweep(plane, False), _sweep(last, False)
+    sweep_sides, sweep_last_sides = _sweep(plane, True), _sweep(last, True)
     inner = inner_kernel_for(blocks, tail)
 
     @inner
@@ -212,7 +357,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
             b = np.uint64(column[rows.examples[t] if rows.examples.size else rows.start + t])
             used |= np.uint64(1) << (b // np.uint64(LANES))
         n_blocks = np.uint64(0)
-        for j in range(SEARCH_MARKS):
+        for j in range(_N_BLOCKS):
             blocks[n_blocks] = LANES * j  # the next one overwrites an empty one
             n_blocks += used >> np.uint64(j) & np.uint64(1)
         return np.int64(n_blocks)
@@ -226,16 +371,16 @@ def search_kernel(blocks: int, tail: int) -> Any:
         end = (highest + LANES - 1) // LANES * LANES + 1
         for b in range(highest + 1, end):
             edges[b] = 0.0
-        largest = vec_load(edges, 1, LANES)
+        largest = vec.load(edges, 1, LANES)
         for b in range(1 + LANES, end, LANES):
-            largest = vec_at_least(vec_load(edges, b, LANES), largest)
-        vec_store(edges, end, largest)
+            largest = vec.at_least(vec.load(edges, b, LANES), largest)
+        vec.store(edges, end, largest)
         least = 0.0
         for b in range(end, end + LANES):
             least = max(least, np.float64(edges[b]))
         least -= tie
         b = first
-        while b <= highest - LANES and vec_count_below(vec_load(edges, b, LANES), least) == LANES:
+        while b <= highest - LANES and vec.count_below(vec.load(edges, b, LANES), least) == LANES:
             b += LANES
         while b <= highest and edges[b] < least:
             b += 1
@@ -243,25 +388,25 @@ def search_kernel(blocks: int, tail: int) -> Any:
 
     @inner
     def best_stump(
-        histogram: SearchHistogram,
+        histogram: _Histogram,
         blocks: Ints,
         highest: int,
         base: Any,
-        work: SweepWork,
+        work: _SweepWork,
         ahead: Bytes,
         soon: Ints,
-        limits: EdgeLimits,
+        limits: _Limits,
         q: int,
         found: SearchOutput,
     ) -> None:
         """Write the best stump of feature number q, from its histogram; `highest` is its last."""
         two_sided = bool(found.below.shape[0] > 0)
         if two_sided:
-            for at in range(0, last_at, 2 * LANES):
+            for at in range(0, last_at, PLANE):
                 sweep_sides(histogram, blocks, base, at, work, ahead, soon)
             sweep_last_sides(histogram, blocks, base, last_at, work, ahead, soon)
         else:
-            for at in range(0, last_at, 2 * LANES):
+            for at in range(0, last_at, PLANE):
                 sweep(histogram, blocks, base, at, work, ahead, soon)
             sweep_last(histogram, blocks, base, last_at, work, ahead, soon)
         before = LANES * (blocks.size - 1)
@@ -277,7 +422,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 first += 1
             best = first_near(work.edges, first, n_thresholds, limits.tie)
             divides = best >= first
-        for at in range(0, last_at, 2 * LANES):
+        for at in range(0, last_at, PLANE):
             add_below(histogram, blocks, best, at, work)
         add_last_below(histogram, blocks, best, last_at, work)
         j = (best - 1) // LANES
@@ -314,17 +459,17 @@ def search_kernel(blocks: int, tail: int) -> Any:
         by rows.scale and at most 1. They are those of opposite votes, or of votes of both sides if
         `found` has room for these. O(Q T P / 8).
         """
-        work = SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
-        rough_work = SweepWork(
+        work = _SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
+        rough_work = _SweepWork(
             room.rough[:n_marks], room.rough[n_marks:edges_at], room.rough[edges_at:base_at]
         )
         examples, base, rough_base = rows.examples, rows.base, room.rough[base_at:]
         for label in range(width):
             rough_base[label] = base[label]
-        limits = EdgeLimits(tie, rows.scale)
+        limits = _Limits(tie, rows.scale)
         n_features, n = features.size, rows.values.size // width
         near, soon = 0 < examples.size <= _NEAR, examples[: examples.size if n <= _FEW else 0]
-        n_blocks = SEARCH_MARKS
+        n_blocks = _N_BLOCKS
         for j in range(n_blocks):
             room.blocks[j] = LANES * j
         q = _ZERO
@@ -340,21 +485,21 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 room.sums[h] = NO_ROWS
             for first in range(0, n, chunk):
                 end = min(n, first + chunk)
-                for at in range(0, last_at, 2 * LANES):
-                    stretch = SearchStretch(first, end, at, q, group)
+                for at in range(0, last_at, PLANE):
+                    stretch = _Stretch(first, end, at, q, group)
                     fill_in(bins, features, rows, stretch, near and at == 0, room.hist)
-                stretch = SearchStretch(first, end, last_at, q, group)
+                stretch = _Stretch(first, end, last_at, q, group)
                 fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
                     own = slice(g * size, (g + 1) * size)
-                    histogram = SearchHistogram(room.hist[own], room.sums[own], fresh)
-                    for at in range(0, last_at, 2 * LANES):
+                    histogram = _Histogram(room.hist[own], room.sums[own], fresh)
+                    for at in range(0, last_at, PLANE):
                         flush(histogram, most, at)
                     flush_last(histogram, most, last_at)
             for g in range(group):
                 own = slice(g * size, (g + 1) * size)
                 hist = room.hist[own]
-                histogram = SearchHistogram(hist, room.sums[own], fresh)
+                histogram = _Histogram(hist, room.sums[own], fresh)
                 highest = most - 1
                 if n <= _SPARSE:
                     n_blocks = list_blocks(bins[features[q + g]], rows, n, room.blocks)
@@ -367,7 +512,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 swept = filled[:n_swept]
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 if rough and fresh:
-                    plain = SearchHistogram(hist, hist, fresh)
+                    plain = _Histogram(hist, hist, fresh)
                     best_stump(
                         plain,
                         swept,
@@ -384,7 +529,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
                     best_stump(
                         histogram, swept, highest, base, work, ahead, soon, limits, q + g, found
                     )
-                for at in range(0, last_at, 2 * LANES):
+                for at in range(0, last_at, PLANE):
                     clear(hist, filled, at)
                 clear_last(hist, filled, last_at)
             q += group

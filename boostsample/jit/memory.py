@@ -1,7 +1,6 @@
-"""Small arrays on the stack, for kernels that allocate no memory.
+"""Memory of kernels: prefetches, and small arrays on the stack.
 
-Each `np.empty` takes numba a tenth of a second to compile and counts references at every call. An
-array on the stack exists until its function returns.
+Each `np.empty` takes numba a tenth of a second to compile and counts references at every call.
 """
 
 from __future__ import annotations
@@ -16,8 +15,29 @@ from numba.np.arrayobj import populate_array
 
 from boostsample.jit.compile_kernels import COMPILED
 
+#: Rows ahead that kernels prefetch.
+PREFETCHED_ROWS = 64
 _CACHE_LINE = 64
 _MOST = 1024
+
+
+def _prefetching(write: int, locality: int) -> Any:
+    @intrinsic
+    def _prefetch(typing: Any, array: Any, start: Any) -> Any:
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            data = context.make_array(sig.args[0])(context, builder, args[0]).data
+            at = builder.gep(data, [context.cast(builder, args[1], sig.args[1], types.intp)])
+            byte = builder.bitcast(at, ir.IntType(8).as_pointer())
+            word = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
+            function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
+            options = (ir.Constant(word, number) for number in (write, locality, 1))
+            builder.call(function, [byte, *options])
+            return context.get_dummy_value()
+
+        return types.void(array, start), codegen
+
+    return _prefetch if COMPILED else lambda array, start: None
 
 
 @intrinsic(prefer_literal=True)
@@ -49,6 +69,12 @@ def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
     return array(size, dtype), codegen
 
 
+#: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into the
+#: first, which allows few requests at a time; histograms need them. prefetch_to_write: also remove
+#: it from other cores' caches. A place past the end is harmless.
+prefetch = _prefetching(0, 2)
+prefetch_first = _prefetching(0, 3)
+prefetch_to_write = _prefetching(1, 3)
 #: on_stack(size, dtype): a flat array of up to 1024 numbers, not initialised; `size` is a constant
 #: at compile time. Never return it: it ends with the function.
 on_stack: Any = _on_stack if COMPILED else np.empty

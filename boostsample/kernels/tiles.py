@@ -8,9 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from boostsample.jit.compile_kernels import kernel
-from boostsample.jit.prefetch import prefetch_first
-from boostsample.jit.stack import on_stack
-from boostsample.jit.transpose import transpose_bytes
+from boostsample.jit.memory import on_stack, prefetch_first
+from boostsample.jit.vectors import transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
 
 _TILE, _OCTET = 64, 8

@@ -1,1 +1,0 @@
-"""Kernels that fit Gaussian mixtures and integrate over their edges."""

@@ -1,0 +1,618 @@
+"""Kernels on weighted rows: updates after a round, sums, rows of samples and nodes, histograms.
+
+Layout of the rows as in `boostsample.kernels.array_layout`. Kernels with `part_size` work on parts
+`first`, ..., `end - 1` of so many rows each, so that threads share the parts and sums do not depend
+on their number. Labels are taken two vectors at a time, a plane, in one pass over the rows for
+each, so that registers hold the sums.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from boostsample.jit import vectors as vec
+from boostsample.jit.compile_kernels import inner_kernel, inner_kernel_for, kernel, kernel_for
+from boostsample.jit.memory import PREFETCHED_ROWS, on_stack, prefetch_first, prefetch_to_write
+from boostsample.jit.vectors import LANES
+from boostsample.kernels.array_layout import (
+    N_BINS,
+    PLANE,
+    Bytes,
+    Doubles,
+    Floats,
+    Ints,
+    Rows,
+    plane_layout,
+)
+
+#: Rows of a single label that are updated at a time; eight take a sixth longer.
+_ROWS_AT_ONCE = 4
+
+
+class UpdateFactors(NamedTuple):
+    """Factors of an update.
+
+    Attributes
+    ----------
+    votes : ndarray of float32, shape (P,), or (2 P,) for a stump
+        Votes, 1 in the padding; of a stump -v for phi = -1, then v.
+    right, wrong : float
+        Factors of the weights that are classified correctly, and of the others.
+    floor : ndarray of float32, shape (P,)
+        Least size of a weight; 0 in the padding.
+    """
+
+    votes: Floats
+    right: float
+    wrong: float
+    floor: Floats
+
+
+class RowKernels(NamedTuple):
+    """The kernels of this module, compiled for rows of one width."""
+
+    update: Any
+    update_nodes: Any
+    flip: Any
+    gather: Any
+    weigh: Any
+    totals: Any
+    label_sums: Any
+    signed_edges: Any
+    histograms: Any
+
+
+@functools.cache
+def row_kernels(blocks: int, tail: int) -> RowKernels:
+    """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+    width = LANES * blocks + tail
+    last_at, plane, last = plane_layout(blocks, tail)
+    update_plane, update_last = (
+        _updates(size, width) if width > 1 else _update_single for size in (plane, last)
+    )
+    node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
+    node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
+    sum_plane, sum_last = _sums(plane, width), _sums(last, width)
+    bin_plane, bin_last = _histograms(plane, width), _histograms(last, width)
+    eight, eight_last = _eight_totals(LANES), _eight_totals(min(last, LANES))
+    eight_more, has_more = _eight_totals(max(last - LANES, 1)), last > LANES
+    kernel = kernel_for(blocks, tail)
+
+    @kernel
+    def update(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        factors: UpdateFactors,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+        masses: Doubles,
+    ) -> None:
+        """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
+
+        Updates rows.values; products are rounded once. Reads column uint8 (n,). Writes sums[p]
+        float64 (P,), the new sum over the part's i of w_il * y_il, and masses[p], the new sum of
+        its weights. O(N P / 8).
+        """
+        n = rows.values.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            mass = 0.0
+            for at in range(0, last_at, PLANE):
+                mass += update_plane(column, threshold, rows, factors, low, high, sums[part], at)
+            mass += update_last(column, threshold, rows, factors, low, high, sums[part], last_at)
+            masses[part] = mass
+
+    @kernel
+    def update_nodes(
+        values: Floats,
+        positions: Ints,
+        targets: Floats,
+        factors: UpdateFactors,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+        masses: Doubles,
+    ) -> None:
+        """Multiply values[positions[t]] by `right` where targets[t] * votes > 0, else by `wrong`.
+
+        Without positions, they are 0, 1, ...; without targets, these are the values themselves.
+        Sums and masses of the new values as in `update`. O(n P / 8).
+        """
+        n = positions.size if positions.size else targets.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            mass = 0.0
+            for at in range(0, last_at, PLANE):
+                mass += node_plane(values, positions, targets, factors, low, high, sums[part], at)
+            mass += node_last(values, positions, targets, factors, low, high, sums[part], last_at)
+            masses[part] = mass
+
+    @kernel
+    def flip(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        sides: Floats,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+    ) -> None:
+        """Multiply rows.values by the outputs of a stump.
+
+        Reads sides float32 (2 P,): -v for phi = -1, then v; 1 in the padding. Writes sums[p]
+        float64 (P,), the new sum of part p. O(n P / 8).
+        """
+        n = rows.values.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            for at in range(0, last_at, PLANE):
+                flip_plane(column, threshold, rows, sides, low, high, sums[part], at)
+            flip_last(column, threshold, rows, sides, low, high, sums[part], last_at)
+
+    @kernel
+    def gather(
+        source: Floats,
+        positions: Ints,
+        values: Floats,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+        masses: Doubles,
+    ) -> None:
+        """values[t] = source[positions[t]].
+
+        Writes values float32 (n * P,); sums and masses of the values as in `update`. O(n P / 8).
+        """
+        n = positions.size
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            mass = 0.0
+            for at in range(0, last_at, PLANE):
+                mass += gather_plane(source, positions, values, low, high, sums[part], at)
+            mass += gather_last(source, positions, values, low, high, sums[part], last_at)
+            masses[part] = mass
+
+    @kernel
+    def weigh(
+        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles
+    ) -> None:
+        """sampled[t] = rows[examples[t]] * factors[t]; base[l] = their sum.
+
+        Reads rows, examples int32 (T,), factors float64 (T,). Writes sampled float32, flat (T *
+        P), and base float64 (P,). O(T P / 8).
+        """
+        for at in range(0, last_at, PLANE):
+            weigh_plane(rows, examples, factors, sampled, base, at)
+        weigh_last(rows, examples, factors, sampled, base, last_at)
+
+    @kernel
+    def totals(rows: Floats, weight: Floats) -> None:
+        """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
+        n, single = weight.size, on_stack(LANES, np.float32)
+        t = 0
+        while t < n:
+            step = int(t + LANES <= n)  # eight rows, or one of the last eight times
+            so_far = vec.fill(vec.load(single, 0, LANES), np.float32(0.0))
+            for at in range(0, last_at, PLANE):
+                row, stride = at * n + t * PLANE, step * PLANE
+                so_far = vec.add(so_far, eight(rows, row, stride))
+                so_far = vec.add(so_far, eight(rows, row + LANES, stride))
+            row, stride = last_at * n + t * (width - last_at), step * (width - last_at)
+            so_far = vec.add(so_far, eight_last(rows, row, stride))
+            if has_more:
+                so_far = vec.add(so_far, eight_more(rows, row + LANES, stride))
+            if step:
+                vec.store(weight, t, so_far)
+                t += LANES
+            else:
+                vec.store(single, 0, so_far)
+                weight[t] = single[0]
+                t += 1
+
+    @inner_kernel_for(blocks, tail)
+    def row_sums(
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
+    ) -> None:
+        """sums[l] = sum over rows low, ..., high - 1 of phi * w_il * y_il, in their order."""
+        for at in range(0, last_at, PLANE):
+            sum_plane(column, threshold, rows, low, high, sums, at)
+        sum_last(column, threshold, rows, low, high, sums, last_at)
+
+    @kernel
+    def label_sums(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+    ) -> None:
+        """sums[p] = the sums of phi * w_il * y_il over part p of the rows.
+
+        Reads column uint8 (n,); writes sums float64 (parts, P). Stumps that divide the rows alike
+        get the same bits. O(N P / 8).
+        """
+        n = rows.values.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            row_sums(column, threshold, rows, low, high, sums[part])
+
+    @kernel
+    def signed_edges(
+        bins: Bytes,
+        features: Ints,
+        thresholds: Ints,
+        votes: Ints,
+        rows: Rows,
+        sums: Doubles,
+        edges: Doubles,
+    ) -> None:
+        """edges[q] = sum over rows and labels of votes[q, l] * phi_q * w_il * y_il.
+
+        Reads thresholds int16 (Q,), votes int8 (Q, K); writes edges float64 (Q,). Overwrites sums
+        float64 (P,). O(Q T P / 8).
+        """
+        none: Any = np.int64(0)  # a variable: numba would specialise row_sums on a literal
+        n = rows.values.size // width
+        for q in range(features.size):
+            row_sums(bins[features[q]], thresholds[q], rows, none, n, sums)
+            edge = 0.0
+            for label in range(votes.shape[1]):
+                edge += votes[q, label] * sums[label]
+            edges[q] = edge
+
+    @kernel
+    def histograms(bins: Bytes, features: Ints, rows: Rows, hist: Doubles, last: Bytes) -> None:
+        """hist[q, b] += the rows whose bin of feature number q is b; last[q] is their last bin.
+
+        Reads bins uint8 (any, n), features int64 (Q,), the row of `bins` of each. Adds to hist
+        float64 (Q * 256 * P,), each feature's part in the layout of 256 rows. Writes last uint8
+        (Q,), at least 1. O(Q n P / 8).
+        """
+        for q in range(0, features.size, 2):
+            other = min(q + 1, features.size - 1)
+            for at in range(0, last_at, PLANE):
+                bin_plane(bins, features, rows, q, other, hist, last, at)
+            bin_last(bins, features, rows, q, other, hist, last, last_at)
+
+    return RowKernels(
+        update, update_nodes, flip, gather, weigh, totals, label_sums, signed_edges, histograms
+    )
+
+
+@kernel
+def partition(
+    column: Bytes,
+    threshold: int,
+    start: int,
+    columns: Ints,
+    order: Ints,
+    first: int,
+    end: int,
+    spare: Ints,
+) -> int:
+    """Move the positions order[first:end] with phi = -1 before the others; keeps their order.
+
+    Position p is bank column columns[p], or start + p if `columns` is empty. Returns where the
+    positions with phi = +1 begin. Overwrites spare int32 (end - first,). O(end - first).
+    """
+    left, right, one = np.uint64(first), np.uint64(0), np.uint64(1)  # signed ones may be negative
+    for t in range(first, end):
+        p = order[np.uint64(t)]
+        i = np.uint64(columns[np.uint64(p)] if columns.size else start + p)
+        above = np.uint64(column[i] >= threshold)
+        order[left] = p
+        spare[right] = p
+        right += above
+        left += one - above
+    for t in range(right):
+        order[left + np.uint64(t)] = spare[np.uint64(t)]
+    return int(left)
+
+
+@inner_kernel
+def _factor_lanes(least: Any, right: float, wrong: float) -> Any:
+    """Both factors in each lane, as float32 and what it leaves of float64; and the least weights.
+
+    `_updated` multiplies by both halves, so that a product is rounded once.
+    """
+    gain, gain_low = vec.fill(least, right), vec.fill(least, right - np.float64(np.float32(right)))
+    loss, loss_low = vec.fill(least, wrong), vec.fill(least, wrong - np.float64(np.float32(wrong)))
+    return gain, gain_low, loss, loss_low, least
+
+
+@inner_kernel
+def _updated(value: Any, agree: Any, factors: Any) -> Any:
+    """Weights times the right factor where `agree` > 0, else times the wrong one."""
+    gain, gain_low, loss, loss_low, least = factors
+    low = vec.multiply(value, vec.choose(agree, gain_low, loss_low))
+    return vec.at_least(vec.fused(value, vec.choose(agree, gain, loss), low), least)
+
+
+@functools.cache
+def _updates(size: int, width: int) -> Any:
+    """The update of labels at, ..., at + size - 1."""
+
+    @inner_kernel_for(size, width)
+    def update_plane(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        factors: UpdateFactors,
+        low: int,
+        high: int,
+        sums: Doubles,
+        at: int,
+    ) -> float:
+        values, start, examples = rows.values, rows.start, rows.examples
+        sides, right, wrong, floor = factors
+        row = at * (values.size // width)
+        lanes = _factor_lanes(vec.load(floor, at, size), right, wrong)
+        partial = vec.widen(vec.fill(vec.load(floor, at, size), np.float32(0.0)))
+        sizes = partial
+        for t in range(low, high):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            side = np.int64(column[i] >= threshold) * width  # avoids mispredicted branches
+            if size >= LANES:  # memory keeps pace with narrower rows
+                prefetch_to_write(values, row + (t + PREFETCHED_ROWS) * size)
+            value = vec.load(values, row + t * size, size)
+            agree = vec.multiply(value, vec.load(sides, side + at, size))
+            value = _updated(value, agree, lanes)
+            vec.store(values, row + t * size, value)
+            partial = vec.add(partial, vec.widen(value))
+            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
+        vec.store(sums, at, partial)
+        return float(vec.row_total(sizes))
+
+    return update_plane
+
+
+@inner_kernel
+def _update_single(
+    column: Bytes,
+    threshold: int,
+    rows: Rows,
+    factors: UpdateFactors,
+    low: int,
+    high: int,
+    sums: Doubles,
+    at: int,
+) -> float:
+    """The update of the only label, _ROWS_AT_ONCE rows at a time, added up one after another."""
+    values, start, examples = rows.values, rows.start, rows.examples
+    sides, right, wrong, floor = factors
+    side, new = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float64)
+    few, few_sides = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float32)
+    for k in range(_ROWS_AT_ONCE):
+        few[k] = few_sides[k] = 0.0
+    lanes = _factor_lanes(vec.fill(vec.load(few, 0, _ROWS_AT_ONCE), floor[0]), right, wrong)
+    partial = sizes = 0.0
+    whole = high - (high - low) % _ROWS_AT_ONCE
+    for t in range(low, whole, _ROWS_AT_ONCE):
+        for k in range(_ROWS_AT_ONCE):
+            i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
+            side[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
+        value = vec.load(values, t, _ROWS_AT_ONCE)
+        value = _updated(value, vec.multiply(value, vec.load(side, 0, _ROWS_AT_ONCE)), lanes)
+        vec.store(values, t, value)
+        vec.store(new, 0, vec.widen(value))
+        for k in range(_ROWS_AT_ONCE):
+            partial += new[np.uint64(k)]
+            sizes += abs(new[np.uint64(k)])
+    for t in range(whole, high):  # fewer are left
+        i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
+        few[np.uint64(k)] = values[np.uint64(t)]
+        few_sides[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
+    value = vec.load(few, 0, _ROWS_AT_ONCE)
+    agree = vec.multiply(value, vec.load(few_sides, 0, _ROWS_AT_ONCE))
+    vec.store(few, 0, _updated(value, agree, lanes))
+    for t in range(whole, high):
+        weight = few[np.uint64(t - whole)]
+        values[np.uint64(t)] = weight
+        partial += np.float64(weight)
+        sizes += np.float64(abs(weight))
+    sums[at] = partial
+    return sizes
+
+
+@functools.cache
+def _node_planes(size: int, width: int) -> tuple[Any, Any, Any, Any]:
+    """update_nodes, flip, gather and weigh for labels at, ..., at + size - 1."""
+    inner = inner_kernel_for(size, width)
+
+    @inner
+    def update_nodes(
+        values: Floats,
+        positions: Ints,
+        targets: Floats,
+        factors: UpdateFactors,
+        low: int,
+        high: int,
+        sums: Doubles,
+        at: int,
+    ) -> float:
+        votes, right, wrong, floor = factors
+        row, target = at * (values.size // width), at * (targets.size // width)
+        vote, lanes = (
+            vec.load(votes, at, size),
+            _factor_lanes(vec.load(floor, at, size), right, wrong),
+        )
+        partial = vec.widen(vec.fill(vote, np.float32(0.0)))
+        sizes = partial
+        for t in range(low, high):
+            place = np.int64(positions[np.uint64(t)]) if positions.size else np.int64(t)
+            if positions.size:
+                soon = np.int64(positions[min(t + PREFETCHED_ROWS, high - 1)])
+                prefetch_first(values, row + soon * size)
+            value = vec.load(values, row + place * size, size)
+            signs = vec.load(targets, target + t * size, size) if targets.size else value
+            value = _updated(value, vec.multiply(signs, vote), lanes)
+            vec.store(values, row + place * size, value)
+            partial = vec.add(partial, vec.widen(value))
+            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
+        vec.store(sums, at, partial)
+        return float(vec.row_total(sizes))
+
+    @inner
+    def flip(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        sides: Floats,
+        low: int,
+        high: int,
+        sums: Doubles,
+        at: int,
+    ) -> None:
+        values, start, examples = rows.values, rows.start, rows.examples
+        row = at * (values.size // width)
+        partial = vec.widen(vec.fill(vec.load(values, row, size), np.float32(0.0)))
+        for t in range(low, high):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            side = np.int64(column[i] >= threshold) * width + at
+            value = vec.load(values, row + t * size, size)
+            value = vec.multiply(value, vec.load(sides, side, size))
+            vec.store(values, row + t * size, value)
+            partial = vec.add(partial, vec.widen(value))
+        vec.store(sums, at, partial)
+
+    @inner
+    def gather(
+        source: Floats,
+        positions: Ints,
+        values: Floats,
+        low: int,
+        high: int,
+        sums: Doubles,
+        at: int,
+    ) -> float:
+        row, to = at * (source.size // width), at * positions.size
+        partial = vec.widen(vec.fill(vec.load(source, row, size), np.float32(0.0)))
+        sizes = partial
+        for t in range(low, high):
+            soon = np.int64(positions[min(t + PREFETCHED_ROWS, high - 1)])
+            prefetch_first(source, row + soon * size)
+            value = vec.load(source, row + np.int64(positions[t]) * size, size)
+            vec.store(values, to + t * size, value)
+            partial = vec.add(partial, vec.widen(value))
+            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
+        vec.store(sums, at, partial)
+        return float(vec.row_total(sizes))
+
+    @inner
+    def weigh(
+        rows: Floats, examples: Ints, factors: Doubles, sampled: Floats, base: Doubles, at: int
+    ) -> None:
+        row, to = at * (rows.size // width), at * examples.size
+        partial = vec.widen(vec.fill(vec.load(rows, row, size), np.float32(0.0)))
+        for t in range(examples.size):
+            soon = row + np.int64(examples[min(t + PREFETCHED_ROWS, examples.size - 1)]) * size
+            prefetch_first(rows, soon)
+            prefetch_first(rows, soon + size - 1)
+            value = vec.load(rows, row + np.int64(examples[t]) * size, size)
+            value = vec.multiply(value, vec.fill(value, np.float32(factors[t])))
+            vec.store(sampled, to + t * size, value)
+            partial = vec.add(partial, vec.widen(value))
+        vec.store(base, at, partial)
+
+    return update_nodes, flip, gather, weigh
+
+
+@functools.cache
+def _eight_totals(lanes: int) -> Any:
+    """The sums of the magnitudes of eight vectors, `stride` numbers apart, as one vector."""
+
+    @inner_kernel_for(lanes)
+    def eight_totals(rows: Floats, first: int, stride: int) -> Any:
+        if lanes == LANES:
+            for row in range(8):
+                prefetch_first(rows, first + (PREFETCHED_ROWS + row) * stride)
+        a = vec.magnitude(vec.load(rows, first, lanes))
+        b = vec.magnitude(vec.load(rows, first + stride, lanes))
+        c = vec.magnitude(vec.load(rows, first + 2 * stride, lanes))
+        d = vec.magnitude(vec.load(rows, first + 3 * stride, lanes))
+        e = vec.magnitude(vec.load(rows, first + 4 * stride, lanes))
+        f = vec.magnitude(vec.load(rows, first + 5 * stride, lanes))
+        g = vec.magnitude(vec.load(rows, first + 6 * stride, lanes))
+        h = vec.magnitude(vec.load(rows, first + 7 * stride, lanes))
+        low = vec.paired(vec.paired(a, b, 8), vec.paired(c, d, 8), 4)
+        return vec.paired(low, vec.paired(vec.paired(e, f, 8), vec.paired(g, h, 8), 4), 2)
+
+    return eight_totals
+
+
+@functools.cache
+def _sums(size: int, width: int) -> Any:
+    """Sums of labels at, ..., at + size - 1."""
+
+    @inner_kernel_for(size, width)
+    def sum_plane(
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
+    ) -> None:
+        values, start, examples = rows.values, rows.start, rows.examples
+        row = at * (values.size // width)
+        side = on_stack(N_BINS, np.float32)  # phi of each bin: avoids mispredicted branches
+        for b in range(N_BINS):
+            side[b] = 1.0 if b >= threshold else -1.0
+        partial = vec.widen(vec.fill(vec.load(values, row, size), np.float32(0.0)))
+        for t in range(low, high):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            phi = side[column[i]]
+            if size >= LANES:  # memory keeps pace with narrower rows
+                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+            value = vec.load(values, row + t * size, size)
+            partial = vec.add(partial, vec.widen(vec.multiply(value, vec.fill(value, phi))))
+        vec.store(sums, at, partial)
+
+    return sum_plane
+
+
+@functools.cache
+def _histograms(size: int, width: int) -> Any:
+    """Histograms of labels at, ..., at + size - 1."""
+
+    @inner_kernel_for(size, width)
+    def bin_plane(
+        bins: Bytes,
+        features: Ints,
+        rows: Rows,
+        q: int,
+        other: int,
+        hist: Doubles,
+        last: Bytes,
+        at: int,
+    ) -> None:
+        """Add all rows to the histograms of features number q and `other`, once if they are one.
+
+        Two at a time hide that successive rows add to the same bin.
+        """
+        top: Any = np.int64(1)
+        other_top: Any = np.int64(1)
+        values, start, examples = rows.values, rows.start, rows.examples
+        n = values.size // width
+        step, row = N_BINS * width, at * n
+        column, other_column = bins[features[q]], bins[features[other]]
+        h, other_h = q * step + at * N_BINS, other * step + at * N_BINS
+        for t in range(n):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            b, other_b = np.int64(column[i]), np.int64(other_column[i])
+            top, other_top = max(top, b), max(other_top, other_b)
+            if size >= LANES:
+                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+            value = vec.widen(vec.load(values, row + t * size, size))
+            vec.add_into(hist, h + b * size, value)
+            if other > q:
+                vec.add_into(hist, other_h + other_b * size, value)
+        last[q], last[other] = top, other_top
+
+    return bin_plane

@@ -1,1 +1,0 @@
-"""Kernels that find the best stump of features: histograms of bins, sweeps over cuts."""
