@@ -15,8 +15,7 @@ from boostsample.testing import families, strategies
 from boostsample.testing.families import *  # noqa: F403 - its __all__ is exported below
 from boostsample.testing.learners import check_learner
 from boostsample.testing.strategies import *  # noqa: F403 - its __all__ is exported below
-from boostsample.testing.strategy_runs import over_shards
 
-__all__ = ["check_learner", "over_shards"]
+__all__ = ["check_learner"]
 __all__ += families.__all__
 __all__ += strategies.__all__

@@ -10,8 +10,13 @@ import numpy as np
 from boostsample.learner import Learner
 from boostsample.registry import make_strategy
 from boostsample.strategy import Strategy
-from boostsample.testing.strategies import check_strategy_pickling, check_strategy_resume
-from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy, verify_run
+from boostsample.testing.strategies import (
+    check_strategy_pickling,
+    check_strategy_resume,
+    noisy_strategy_problem,
+    run_strategy,
+    verify_run,
+)
 
 __all__ = ["check_learner"]
 

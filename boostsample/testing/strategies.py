@@ -1,39 +1,40 @@
-"""Checks for any strategy, one for each rule."""
+"""Checks for any strategy, one for each rule, and the small runs that they inspect."""
 
 from __future__ import annotations
 
+import copy
 import gc
 import inspect
+import math
 import pickle
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 from unittest.mock import patch
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
-from boostsample.learner import Learner, Targets
+from boostsample.families.columns import Columns
+from boostsample.learner import EDGE_GAP, Learner, Targets
+from boostsample.loop.booster import Booster
+from boostsample.loop.shard_booster import ShardBooster
 from boostsample.loop.target_search import LEAST_BUDGET
+from boostsample.models.scoring import TermArrays
+from boostsample.records import Round
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
+from boostsample.rows.weights import initial_weights
+from boostsample.shards.exchange import LocalShards
+from boostsample.shards.shard_source import array_sources
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
-from boostsample.testing.strategy_runs import (
-    STRATEGY_ROUNDS,
-    Make,
-    noisy_strategy_problem,
-    refused_at_the_start,
-    require_of_strategy,
-    resumed_run,
-    rows_of_roots,
-    run_strategy,
-    verify_run,
-)
 
 __all__ = [
     "STRATEGY_CHECKS",
@@ -65,7 +66,16 @@ __all__ = [
     "check_strategy_spending",
     "check_strategy_state",
     "check_strategy_two_classes",
+    "over_shards",
 ]
+
+Make: TypeAlias = Callable[[], Strategy]
+"""A function that makes the strategy to check, with the same settings in each call."""
+
+AnyLearner: TypeAlias = str | Learner | None
+"""The learner of a run by name or as an object, a stump by default."""
+
+STRATEGY_ROUNDS = 6
 
 
 #: Parts of the names of notes that are beliefs about edges or probabilities.
@@ -74,7 +84,7 @@ _BELIEFS = "edge", "mean", "probabilit", "proportion", "target"
 _OF_NODES = "seconds", "values_computed", "term", "bytes", "messages"
 
 
-def check_strategy(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy(make: Make, learner: AnyLearner = None) -> None:
     """Run all checks.
 
     Parameters
@@ -101,13 +111,13 @@ def check_strategy(make: Make, learner: str | Learner | None = None) -> None:
         check(make, learner)
 
 
-def check_strategy_spending(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_spending(make: Make, learner: AnyLearner = None) -> None:
     """Each search spends between 1 look and the budget; rows match their definitions."""
     for weights in ("uniform", "balanced"):
         verify_run(make, replace(noisy_strategy_problem(learner=learner), weights=weights))
 
 
-def check_strategy_budgets(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_budgets(make: Make, learner: AnyLearner = None) -> None:
     """Any budget works, or `start` raises a SettingError that names it.
 
     Budgets of F * N looks and more always work.
@@ -119,12 +129,12 @@ def check_strategy_budgets(make: Make, learner: str | Learner | None = None) -> 
             verify_run(make, problem, budget)
         except SettingError as error:
             text = str(error)
-            require_of_strategy(
+            _require(
                 budget < n_features * n,
                 make,
                 f"refuses a budget of {budget}, enough for all looks: {text}",
             )
-            require_of_strategy(
+            _require(
                 "budget" in text and (str(budget) in text or f"{budget:,}" in text),
                 make,
                 f"refuses a budget of {budget} by a message that does not name it: {text}",
@@ -132,17 +142,15 @@ def check_strategy_budgets(make: Make, learner: str | Learner | None = None) -> 
             refused_at_the_start(make, problem, budget, f"a budget of {budget}")
 
 
-def check_strategy_same_seed(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_same_seed(make: Make, learner: AnyLearner = None) -> None:
     """The same seed gives the same stumps, to the bit."""
+    problem = noisy_strategy_problem(learner=learner)
     for seed in (0, 1):
-        first, second = (
-            run_strategy(make, noisy_strategy_problem(learner=learner), seed=seed).stumps()
-            for _ in range(2)
-        )
-        require_of_strategy(first == second, make, f"seed {seed} made two different models")
+        first, second = (run_strategy(make, problem, seed=seed).stumps() for _ in range(2))
+        _require(first == second, make, f"seed {seed} made two different models")
 
 
-def check_strategy_global_random_state(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_global_random_state(make: Make, learner: AnyLearner = None) -> None:
     """Neither reads nor changes the global random states of numpy and `random`."""
     old = random.getstate(), np.random.get_state()  # noqa: NPY002  # the state under test
     try:
@@ -152,18 +160,18 @@ def check_strategy_global_random_state(make: Make, learner: str | Learner | None
             np.random.seed(seed)  # noqa: NPY002  # the state under test
             before = _global_state()
             models.append(run_strategy(make, noisy_strategy_problem(learner=learner)).stumps())
-            require_of_strategy(_global_state() == before, make, "drew from a global random state")
-        require_of_strategy(models[0] == models[1], make, "depends on a global random state")
+            _require(_global_state() == before, make, "drew from a global random state")
+        _require(models[0] == models[1], make, "depends on a global random state")
     finally:
         random.setstate(old[0])
         np.random.set_state(old[1])  # noqa: NPY002  # the state under test
 
 
-def check_strategy_own_seed(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_own_seed(make: Make, learner: AnyLearner = None) -> None:
     """Random choices come from `step.rng` or the `rng` of `start`, not from a fixed seed."""
     with _watched_sources(type(make())) as sources:
         run_strategy(make, noisy_strategy_problem(learner=learner))
-    require_of_strategy(
+    _require(
         sources.read or not sources.made,
         make,
         f"seeds itself ({', '.join(sorted(sources.made))}) and ignores step.rng, so that every "
@@ -171,7 +179,7 @@ def check_strategy_own_seed(make: Make, learner: str | Learner | None = None) ->
     )
 
 
-def check_strategy_state(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_state(make: Make, learner: AnyLearner = None) -> None:
     """Learned state is in attributes that end in `_`: arrays, scalars, strings, lists, dicts.
 
     Settings and other attributes do not change in a run.
@@ -182,50 +190,33 @@ def check_strategy_state(make: Make, learner: str | Learner | None = None) -> No
         if attribute.endswith("_"):
             _require_plain(value, make, attribute)
         else:
-            require_of_strategy(
-                attribute in before, make, f"learned {attribute!r}, which must end in '_'"
-            )
+            _require(attribute in before, make, f"learned {attribute!r}, which must end in '_'")
             same = _pickled(value, make, attribute) == _pickled(before[attribute], make, attribute)
-            require_of_strategy(same, make, f"changed its setting {attribute!r} to {value!r}")
+            _require(same, make, f"changed its setting {attribute!r} to {value!r}")
 
 
-def check_strategy_resume(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_resume(make: Make, learner: AnyLearner = None) -> None:
     """state() and restore() between any two rounds continue to identical bits."""
-    problem = noisy_strategy_problem(learner=learner)
-    straight = run_strategy(make, problem).stumps()
-    for at in range(STRATEGY_ROUNDS):
-        require_of_strategy(
-            resumed_run(make, problem, at, pickled=False) == straight,
-            make,
-            f"resumed after round {at} it chose other stumps than straight through",
-        )
+    _require_continued(make, learner, range(STRATEGY_ROUNDS), pickled=False)
 
 
-def check_strategy_pickling(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_pickling(make: Make, learner: AnyLearner = None) -> None:
     """Continues to identical bits after pickling at any time of a run."""
-    problem = noisy_strategy_problem(learner=learner)
-    straight = run_strategy(make, problem).stumps()
-    for at in (0, STRATEGY_ROUNDS // 2, STRATEGY_ROUNDS - 1):
-        require_of_strategy(
-            resumed_run(make, problem, at, pickled=True) == straight,
-            make,
-            f"pickled after round {at} it chose other stumps than straight through",
-        )
+    at = 0, STRATEGY_ROUNDS // 2, STRATEGY_ROUNDS - 1
+    _require_continued(make, learner, at, pickled=True)
 
 
-def check_strategy_instance_untouched(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_instance_untouched(make: Make, learner: AnyLearner = None) -> None:
     """One object can serve several runs: boosters do not change it, and start() resets it."""
     strategy = make()
     before = _pickled(strategy, make, "the strategy")
     first = run_strategy(lambda: strategy, noisy_strategy_problem(learner=learner))
-    require_of_strategy(pickle.dumps(strategy) == before, make, "changed the given instance")
+    _require(pickle.dumps(strategy) == before, make, "changed the given instance")
     again = run_strategy(lambda: first.booster.strategy, noisy_strategy_problem(learner=learner))
-    require_of_strategy(
-        again.stumps() == first.stumps(), make, "start() must discard an earlier run"
-    )
+    _require(again.stumps() == first.stumps(), make, "start() must discard an earlier run")
 
 
-def check_strategy_keeps_nothing(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_keeps_nothing(make: Make, learner: AnyLearner = None) -> None:
     """Keeps no step and no sample beyond `choose`."""
     was_frozen = gc.get_freeze_count()
     gc.collect()  # frozen garbage would stay
@@ -238,42 +229,27 @@ def check_strategy_keeps_nothing(make: Make, learner: str | Learner | None = Non
         if not was_frozen:
             gc.unfreeze()
     after = f"after {len(run.rounds)} rounds"
-    require_of_strategy(not left, make, f"keeps a {', a '.join(sorted(set(left)))} {after}")
+    _require(not left, make, f"keeps a {', a '.join(sorted(set(left)))} {after}")
 
 
-def check_strategy_settings(make: Make, learner: str | Learner | None = None) -> None:
-    """Follows scikit-learn: `__init__` stores its arguments unchanged; clone, params, repr work."""
+def check_strategy_settings(make: Make, learner: AnyLearner = None) -> None:
+    """Follows scikit-learn: `__init__` stores its arguments unchanged; clone and repr work."""
     strategy = make()
     kind, name = type(strategy), type(strategy).__name__
     parameters = list(inspect.signature(kind).parameters)
     marks = {parameter: object() for parameter in parameters}
     stored = vars(kind(**marks))
-    require_of_strategy(
+    _require(
         set(stored) == set(parameters) and all(stored[p] is marks[p] for p in parameters),
         make,
         f"__init__ must only store its arguments under their names; it made {sorted(stored)}",
     )
-    require_of_strategy(
-        set(strategy.get_params(deep=False)) == set(parameters), make, "get_params differs"
-    )
     twin = clone(strategy)
-    require_of_strategy(
-        twin.get_params() == strategy.get_params(), make, "clone has other settings"
-    )
-    require_of_strategy(
-        run_strategy(lambda: twin, noisy_strategy_problem(learner=learner)).stumps()
-        == run_strategy(make, noisy_strategy_problem(learner=learner)).stumps(),
-        make,
-        "clone chooses other stumps",
-    )
-    copied = make().set_params(**strategy.get_params())
-    require_of_strategy(
-        copied.get_params() == strategy.get_params(), make, "set_params lost a setting"
-    )
-    require_of_strategy(repr(strategy).startswith(f"{name}("), make, f"repr is {strategy!r}")
+    _require(twin.get_params() == strategy.get_params(), make, "clone has other settings")
+    _require(repr(strategy).startswith(f"{name}("), make, f"repr is {strategy!r}")
 
 
-def check_strategy_schemes(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_schemes(make: Make, learner: AnyLearner = None) -> None:
     """A setting `scheme` takes every scheme, or `start` refuses it by its name.
 
     It takes all schemes that promise unbiased edges with the variance of [DF11] eq. 7.
@@ -282,11 +258,14 @@ def check_strategy_schemes(make: Make, learner: str | Learner | None = None) -> 
         return
     problem = noisy_strategy_problem(learner=learner, n=60)
     for scheme in SCHEMES:
-        other: Make = partial(_with_scheme, make, scheme)
+
+        def other(scheme: str = scheme) -> Any:
+            return make().set_params(scheme=scheme)
+
         try:
             verify_run(other, problem)
         except SettingError as error:
-            require_of_strategy(
+            _require(
                 scheme in UNPROMISED and repr(scheme) in str(error),
                 make,
                 f"refuses the scheme {scheme!r}: {error}",
@@ -294,23 +273,23 @@ def check_strategy_schemes(make: Make, learner: str | Learner | None = None) -> 
             refused_at_the_start(other, problem, None, f"the scheme {scheme!r}")
 
 
-def check_strategy_one_family(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_one_family(make: Make, learner: AnyLearner = None) -> None:
     """Works with all features in one family, and with one family for each feature."""
     verify_run(make, replace(noisy_strategy_problem(learner=learner), sizes=(12,)))
     verify_run(make, replace(noisy_strategy_problem(learner=learner), sizes=(1,) * 12))
 
 
-def check_strategy_one_feature(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_one_feature(make: Make, learner: AnyLearner = None) -> None:
     """Works with a single feature."""
     verify_run(make, noisy_strategy_problem(learner=learner, sizes=(1,)))
 
 
-def check_strategy_two_classes(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_two_classes(make: Make, learner: AnyLearner = None) -> None:
     """Works with two classes, K = 1."""
     verify_run(make, noisy_strategy_problem(learner=learner, n_labels=1))
 
 
-def check_strategy_multi_label(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_multi_label(make: Make, learner: AnyLearner = None) -> None:
     """Works with multi-label targets, including rows without labels and with every label."""
     rng = np.random.default_rng(3)
     problem = noisy_strategy_problem(learner=learner, n_labels=4)
@@ -320,26 +299,26 @@ def check_strategy_multi_label(make: Make, learner: str | Learner | None = None)
         verify_run(make, replace(problem, Y=Y, weights=weights))
 
 
-def check_strategy_many_labels(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_many_labels(make: Make, learner: AnyLearner = None) -> None:
     """Works with more labels than a vector of the kernels holds."""
     for n_labels in (17, 26):
         verify_run(make, noisy_strategy_problem(learner=learner, n=120, n_labels=n_labels))
 
 
-def check_strategy_constant_features(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_constant_features(make: Make, learner: AnyLearner = None) -> None:
     """Continues, or ends with the reason, if all features are constant and every edge is 0."""
     problem = noisy_strategy_problem(learner=learner, n=60, n_labels=1)
     Y = np.where(np.arange(60) % 2, 1, -1).astype(np.int8)[:, None]
     run = verify_run(make, replace(problem, X=np.ones_like(problem.X), Y=Y, weights="uniform"))
     n, reason = len(run.rounds), run.rounds[-1].rows[-1]["stopped"]
     good = n == STRATEGY_ROUNDS or "edge 0" in reason
-    require_of_strategy(good, make, f"ended after {n} rounds, for the reason {reason!r}")
+    _require(good, make, f"ended after {n} rounds, for the reason {reason!r}")
     mixed = problem.X.copy()
     mixed[:, ::2] = 7
     verify_run(make, replace(problem, X=mixed))
 
 
-def check_strategy_missing_values(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_missing_values(make: Make, learner: AnyLearner = None) -> None:
     """Works with missing values, including a feature without values."""
     rng = np.random.default_rng(4)
     problem = noisy_strategy_problem(learner=learner)
@@ -349,14 +328,14 @@ def check_strategy_missing_values(make: Make, learner: str | Learner | None = No
     verify_run(make, replace(problem, X=X))
 
 
-def check_strategy_rows(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_rows(make: Make, learner: AnyLearner = None) -> None:
     """Works on some rows of a bank, in any order."""
     problem = noisy_strategy_problem(learner=learner, n=150)
     rows = np.random.default_rng(5).permutation(150)[:90]
     verify_run(make, replace(problem, rows=rows, Y=problem.Y[rows]))
 
 
-def check_strategy_example_weights(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_example_weights(make: Make, learner: AnyLearner = None) -> None:
     """Works with the user's weights: zeros, and one example heavier than all others."""
     problem = noisy_strategy_problem(learner=learner)
     weight = np.random.default_rng(6).integers(0, 4, len(problem.X)).astype(np.float64)
@@ -365,7 +344,7 @@ def check_strategy_example_weights(make: Make, learner: str | Learner | None = N
     verify_run(make, replace(problem, example_weight=weight))
 
 
-def check_strategy_few_examples(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_few_examples(make: Make, learner: AnyLearner = None) -> None:
     """Works with 2, 3, 5 and 17 examples."""
     for n in (2, 3, 5, 17):
         problem = noisy_strategy_problem(learner=learner, n=n, n_labels=1)
@@ -373,26 +352,24 @@ def check_strategy_few_examples(make: Make, learner: str | Learner | None = None
         verify_run(make, replace(problem, Y=Y))
 
 
-def check_strategy_edge_of_one(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_edge_of_one(make: Make, learner: AnyLearner = None) -> None:
     """A perfect stump ends the training, and the row gives the reason."""
     problem = noisy_strategy_problem(learner=learner, n_labels=1)
     X = np.repeat(problem.Y.astype(np.float32), 12, axis=1)
     run = verify_run(make, replace(problem, X=X))
     last = run.rounds[-1].rows[-1]
-    require_of_strategy(len(run.rounds) == 1 and bool(last["stopped"]), make, f"continued: {last}")
+    _require(len(run.rounds) == 1 and bool(last["stopped"]), make, f"continued: {last}")
 
 
-def check_strategy_beyond_the_plan(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_beyond_the_plan(make: Make, learner: AnyLearner = None) -> None:
     """Continues beyond the planned number of rounds."""
     booster = run_strategy(make, noisy_strategy_problem(learner=learner)).booster
     later = [booster.next_round().rows[-1]["round"] for _ in range(3)]
     want = [STRATEGY_ROUNDS + 1, STRATEGY_ROUNDS + 2, STRATEGY_ROUNDS + 3]
-    require_of_strategy(
-        later == want, make, f"ran rounds {later} after {STRATEGY_ROUNDS} planned rounds"
-    )
+    _require(later == want, make, f"ran rounds {later} after {STRATEGY_ROUNDS} planned rounds")
 
 
-def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_beliefs(make: Make, learner: AnyLearner = None) -> None:
     """Beliefs about edges and probabilities are in [0, 1], and those of roots are not of nodes.
 
     Beliefs are the notes that are named so: "edge", "mean", "probability", "proportion", "target".
@@ -405,7 +382,7 @@ def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> 
             for name, value in row.items():
                 if value is None or not any(part in name for part in _BELIEFS):
                     continue
-                require_of_strategy(
+                _require(
                     not (value < 0.0 or value > 1.0),
                     make,
                     f"round {row['round']}, search {row['search']}: noted {name} = {value}, which "
@@ -420,7 +397,7 @@ def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> 
     alone, beside = (rows_of_roots(make, problem, _Halves(n), n_rounds=60) for n in (0, 3))
     for row, other in zip(alone, beside, strict=True):
         for name, value in row.items():
-            require_of_strategy(
+            _require(
                 name in _OF_NODES or repr(value) == repr(other[name]),
                 make,
                 f"round {row['round']}: {name} is {value} without searches of nodes, "
@@ -428,7 +405,7 @@ def check_strategy_beliefs(make: Make, learner: str | Learner | None = None) -> 
             )
 
 
-def check_strategy_budget_spent(make: Make, learner: str | Learner | None = None) -> None:
+def check_strategy_budget_spent(make: Make, learner: AnyLearner = None) -> None:
     """With default settings, a search of one family spends nine tenths of what it can.
 
     That is its budget, or the looks of all features on all examples; what pays for neither another
@@ -448,11 +425,6 @@ STRATEGY_CHECKS: tuple[Callable[..., None], ...] = tuple(
     check for name, check in [*globals().items()] if name.startswith("check_strategy_")
 )
 """All checks, in order of definition, which is the order of `check_strategy`."""
-
-
-def _with_scheme(make: Make, scheme: str) -> Strategy:
-    strategy: Strategy = make().set_params(scheme=scheme)
-    return strategy
 
 
 class _Halves(Learner):
@@ -477,7 +449,7 @@ def require_budget_spent(
     make: Make,
     n_examples: int,
     sizes: tuple[int, ...],
-    learner: str | Learner | None = None,
+    learner: AnyLearner = None,
     budget: int | None = None,
 ) -> None:
     """Raise if a search leaves a tenth of what it can spend, and another look on each sample."""
@@ -488,7 +460,7 @@ def require_budget_spent(
         n, spent = row["looks_finish"], row["looks_search"] + row["looks_modelling"]
         share = max(whole * n // n_examples, min(whole, LEAST_BUDGET))
         most = min(share, n_features * n)
-        require_of_strategy(
+        _require(
             10 * spent >= 9 * most or most - spent < min(row["n_features"], row["n_examples"]),
             make,
             f"round {row['round']}, search {row['search']}: spent {spent} of a budget of {share}, "
@@ -503,7 +475,7 @@ def _pickled(value: Any, make: Make, what: str) -> bytes:
         return pickle.dumps(value)
     except Exception as error:  # pickle raises many types
         message = f"{what} cannot be pickled: {error}; keep arrays, scalars, strings, lists, dicts"
-        require_of_strategy(False, make, message)
+        _require(False, make, message)
         raise
 
 
@@ -514,14 +486,12 @@ def _require_plain(value: Any, make: Make, where: str) -> None:
             _require_plain(item, make, f"{where}[{i}]")
     elif isinstance(value, dict):
         for key, item in value.items():
-            require_of_strategy(
-                isinstance(key, str), make, f"{where} has the key {key!r}, not a string"
-            )
+            _require(isinstance(key, str), make, f"{where} has the key {key!r}, not a string")
             _require_plain(item, make, f"{where}[{key!r}]")
     else:
         kinds = (bool, int, float, str, np.generic)
         array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        require_of_strategy(
+        _require(
             array or isinstance(value, kinds),
             make,
             f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
@@ -566,37 +536,34 @@ def _watched_sources(kind: type[Any]) -> Iterator[_RandomSources]:
 
         return call
 
-    def note(name: str) -> None:
-        if inside:
-            sources.made.add(name)
+    def watched_maker(maker: Any) -> Any:
+        """The same maker of generators, which notes its name if a method calls it."""
 
-    def default_rng(seed: Any = None) -> np.random.Generator:
-        note("default_rng")
-        return original_rng(seed)
+        def note() -> None:
+            if inside:
+                sources.made.add(maker.__name__)
 
-    class RandomState(np.random.RandomState):
-        def __init__(self, seed: Any = None) -> None:
-            note("RandomState")
-            super().__init__(seed)
+        def make(*args: Any, **settings: Any) -> Any:
+            note()
+            return maker(*args, **settings)
 
-    class Random(random.Random):
-        def __init__(self, x: Any = None) -> None:
-            note("Random")
-            super().__init__(x)
+        def init(self: Any, *args: Any, **settings: Any) -> None:
+            note()
+            maker.__init__(self, *args, **settings)
+
+        is_class = isinstance(maker, type)
+        return type(maker.__name__, (maker,), {"__init__": init}) if is_class else make
 
     def step_rng(step: Step) -> Any:
         sources.read |= inside
         return original_step_rng(step)
 
-    original_rng, original_step_rng = np.random.default_rng, vars(Step)["rng"].fget
-    makers: list[tuple[Any, Any]] = [
-        (np.random.default_rng, default_rng),
-        (np.random.RandomState, RandomState),
-        (random.Random, Random),
+    original_step_rng = vars(Step)["rng"].fget
+    makers = [
+        (maker, watched_maker(maker))
+        for maker in (np.random.default_rng, np.random.RandomState, random.Random)
     ]
-    modules = {
-        sys.modules[base.__module__] for base in kind.__mro__ if base.__module__ in sys.modules
-    }
+    modules = [sys.modules.get(base.__module__, random) for base in kind.__mro__]
     with ExitStack() as stack:
         for module in {np.random, random, *modules}:
             for name, value in [*vars(module).items()]:
@@ -615,3 +582,215 @@ def _position(rng: np.random.Generator | None) -> Any:
         return None
     bits: Any = rng.bit_generator
     return bits.state, bits.seed_seq.n_children_spawned
+
+
+# ------------------------------------------------------------------------------------------- runs
+
+
+_n_shards: ContextVar[int] = ContextVar("n_shards", default=0)
+
+
+@contextmanager
+def over_shards(n: int) -> Iterator[None]:
+    """Let the checks in this context run over n shards of this process; fewer of few examples."""
+    token = _n_shards.set(n)
+    try:
+        yield
+    finally:
+        _n_shards.reset(token)
+
+
+@dataclass(frozen=True)
+class StrategyProblem:
+    """Data to boost on; `sizes` of the families, K = 1 for two classes."""
+
+    X: NDArray[np.float32]
+    Y: NDArray[np.int8]
+    sizes: tuple[int, ...]
+    rows: NDArray[np.int64] | None = None
+    example_weight: NDArray[np.float64] | None = None
+    weights: str = "balanced"
+    learner: str | Learner | None = None
+
+
+@dataclass(frozen=True)
+class _WatchedRun:
+    """A finished run."""
+
+    booster: Booster
+    rounds: list[Round]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Rows of all searches."""
+        return [row for each in self.rounds for row in each.rows]
+
+    def stumps(self) -> list[tuple[Any, ...]]:
+        """All parts of the terms and searches that a seed determines."""
+        parts: list[tuple[Any, ...]] = []
+        for each in self.rounds:
+            for term in each.terms:
+                below = () if term.below is None else tuple(term.below.tolist())
+                cut = term.feature, term.threshold, term.value, *term.votes.tolist(), term.alpha
+                parts.append((each.edge, *cut, below, term.search, term.parent, term.side))
+        return parts + [(row["feature"], row["threshold"], row["edge"]) for row in self.rows()]
+
+
+def noisy_strategy_problem(
+    n: int = 90,
+    sizes: tuple[int, ...] = (4, 3, 5),
+    n_labels: int = 3,
+    seed: int = 0,
+    learner: AnyLearner = None,
+) -> StrategyProblem:
+    """Integer columns and noisy classes, so that no stump is perfect."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, max(n_labels, 2), n)
+    X = rng.integers(0, 9, (n, sum(sizes))) + codes[:, None] * (rng.random((n, sum(sizes))) < 0.4)
+    if n_labels == 1:
+        Y = np.where(codes == 1, 1, -1)[:, None]
+    else:
+        Y = np.where(np.arange(n_labels) == codes[:, None], 1, -1)
+    return StrategyProblem(X.astype(np.float32), Y.astype(np.int8), sizes, learner=learner)
+
+
+def _bank_of(problem: StrategyProblem) -> FeatureBank:
+    firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
+    families = [
+        Columns(range(first, first + size), f"columns from {first}")
+        for first, size in zip(firsts, problem.sizes, strict=True)
+    ]
+    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    if problem.example_weight is not None:
+        rows = rows[problem.example_weight > 0]
+    return FeatureBank.build(families, problem.X, rows)
+
+
+def _booster_of(
+    make: Make,
+    problem: StrategyProblem,
+    bank: FeatureBank,
+    budget: int | None = None,
+    seed: int | np.random.Generator = 0,
+) -> Booster:
+    """A booster of STRATEGY_ROUNDS rounds."""
+    weight, rows, n_shards = problem.example_weight, problem.rows, _n_shards.get()
+    settings: dict[str, Any] = {
+        "n_rounds": STRATEGY_ROUNDS,
+        "budget": budget,
+        "weight_init": problem.weights,
+        "rng": seed,
+    }
+    if n_shards:
+        sources = array_sources(bank, problem.Y, min(n_shards, len(problem.Y)), weight, rows)
+        return ShardBooster(LocalShards(sources), make(), problem.learner, **settings)
+    chosen = make(), problem.learner
+    return Booster(bank, rows, problem.Y, *chosen, example_weight=weight, **settings)
+
+
+def run_strategy(
+    make: Make, problem: StrategyProblem, budget: int | None = None, seed: int = 0
+) -> _WatchedRun:
+    """Boost until the booster is finished."""
+    booster = _booster_of(make, problem, _bank_of(problem), budget, seed)
+    rounds = []
+    while not booster.finished:
+        rounds.append(booster.next_round())
+    return _WatchedRun(booster, rounds)
+
+
+def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) -> _WatchedRun:
+    """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
+    run = run_strategy(make, problem, budget)
+    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    weight = np.ones(rows.size) if problem.example_weight is None else problem.example_weight
+    rows, Y, weight = rows[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+    start = initial_weights(Y, problem.weights) * weight[:, None]
+    start /= start.sum()
+    scores = np.zeros(Y.shape)
+    for each in run.rounds:
+        where = f"round {each.rows[0]['round']}"
+        for row in each.rows:
+            spent = row["looks_search"] + row["looks_modelling"]
+            most = run.booster.budget * row["looks_finish"] // len(Y)
+            most = max(most, min(run.booster.budget, LEAST_BUDGET))
+            _require(0 < spent <= most, make, f"{where}: spent {spent} of a budget of {most}")
+            _require(0 <= row["edge_estimated"] <= 1, make, f"{where}: H {row['edge_estimated']}")
+        now = start * np.exp(-Y * scores)
+        now /= now.sum()
+        sides = np.array([problem.X[rows, term.feature] >= term.value for term in each.terms])
+        outputs = TermArrays(each.terms, Y.shape[1]).outputs(sides)
+        edge = float((now * Y * outputs).sum())
+        _require_close(each.edge, edge, 1e-5, make, f"{where}: edge")
+        if len(each.terms) == 1 and each.terms[0].below is None:
+            phi = np.where(sides[0], 1.0, -1.0)
+            sums = ((now * Y) * phi[:, None]).sum(axis=0)
+            wrong = (np.abs(sums) > 1e-6) & (np.where(sums >= 0, 1, -1) != each.terms[0].votes)
+            _require(
+                not wrong.any(), make, f"{where}: votes {each.terms[0].votes} of label sums {sums}"
+            )
+        capped = min(each.edge, 1.0 - EDGE_GAP)
+        alpha = 0.5 * math.log((1.0 + capped) / (1.0 - capped))
+        _require_close(each.terms[0].alpha, alpha, 1e-9 * max(1.0, alpha), make, f"{where}: alpha")
+        scores += each.terms[0].alpha * outputs
+        loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
+        noted = each.rows[-1]["log10_loss"]
+        _require_close(noted, loss, 1e-5, make, f"{where}: log10 of the loss")
+    return run
+
+
+def _require_close(value: float, want: float, within: float, make: Make, what: str) -> None:
+    _require(abs(value - want) <= within, make, f"{what} is {value!r}, should be {want!r}")
+
+
+def refused_at_the_start(
+    make: Make, problem: StrategyProblem, budget: int | None, what: str
+) -> None:
+    """Raise unless making the booster raises SettingError, for `what`."""
+    try:
+        _booster_of(make, problem, _bank_of(problem), budget)
+    except SettingError:
+        return
+    _require(False, make, f"refuses {what} in choose() instead of in start()")
+
+
+def rows_of_roots(
+    make: Make, problem: StrategyProblem, learner: Learner, n_rounds: int
+) -> list[dict[str, Any]]:
+    """Rows of the first searches of rounds; the random stream of each depends on its number."""
+    rng = np.random.default_rng(0)
+    problem = replace(problem, learner=learner)
+    booster = _booster_of(make, problem, _bank_of(problem), seed=rng)
+    rows: list[dict[str, Any]] = []
+    while len(rows) < n_rounds and not (rows and rows[-1]["stopped"]):
+        rng.bit_generator.state = np.random.default_rng(len(rows)).bit_generator.state
+        rows.append(booster.next_round().rows[0])
+    return rows
+
+
+def _require_continued(
+    make: Make, learner: AnyLearner, after: Sequence[int], *, pickled: bool
+) -> None:
+    """Raise unless a run that continues in another booster after these rounds is the same run."""
+    problem = noisy_strategy_problem(learner=learner)
+    bank, straight = _bank_of(problem), run_strategy(make, problem).stumps()
+    for at in after:
+        first = _booster_of(make, problem, bank)
+        rounds = [first.next_round() for _ in range(at)]
+        saved = first.state(), first.strategy if pickled else None
+        state, strategy = pickle.loads(pickle.dumps(saved)) if pickled else copy.deepcopy(saved)
+        first.next_round()  # must not change the state taken before
+        second = _booster_of(make, problem, bank, seed=99)
+        second.restore(state)
+        second.strategy = strategy or second.strategy
+        while not second.finished:
+            rounds.append(second.next_round())
+        stumps = _WatchedRun(second, rounds).stumps()
+        how = "pickled" if pickled else "resumed"
+        message = f"{how} after round {at} it chose other stumps than straight through"
+        _require(stumps == straight, make, message)
+
+
+def _require(condition: bool, make: Callable[[], object], message: str) -> None:
+    """Raise an AssertionError that names the strategy made unless the condition holds."""
+    if not condition:
+        raise AssertionError(f"strategy {type(make()).__name__}: {message}")

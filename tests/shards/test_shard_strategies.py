@@ -62,7 +62,7 @@ def test_with_trees(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(_REFUSED))
 def test_strategies_that_are_refused(name: str) -> None:
-    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
+    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 
     with over_shards(2), pytest.raises(SettingError, match="over shards, the number of examples"):
         run_strategy(functools.partial(make_strategy, name), noisy_strategy_problem())
@@ -70,7 +70,7 @@ def test_strategies_that_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["mvs", "goss", "uniform", "heaviest"])
 def test_schemes_that_are_refused(scheme: str) -> None:
-    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
+    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 
     strategy = functools.partial(UniformNaive, n_features=4, scheme=scheme)
     with over_shards(2), pytest.raises(SettingError, match=r"over shards, scheme must be .* use"):
@@ -79,7 +79,7 @@ def test_schemes_that_are_refused(scheme: str) -> None:
 
 def test_the_checks_run_over_shards() -> None:
     """Not beside them: the columns of shards are there, and only inside the context."""
-    from boostsample.testing.strategy_runs import noisy_strategy_problem, run_strategy
+    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 
     def make() -> Laminating:
         return Laminating(n_features=4)
