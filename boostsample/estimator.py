@@ -20,6 +20,7 @@ from boostsample.classifier.defaults import (
     MOST_ROWS,
     N_MEMBERS,
     ROUNDS_OF_FEW,
+    NamedSettings,
     chooses_rounds,
 )
 from boostsample.classifier.early_stopping import (
@@ -60,10 +61,12 @@ from boostsample.classifier.inputs.fit_rows import (
 )
 from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.inputs.seen_columns import SeenColumns
-from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.prediction.calibration import best_temperature, largest_score
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
-from boostsample.classifier.prediction.probabilities import label_offsets
+from boostsample.classifier.prediction.probabilities import (
+    best_temperature,
+    label_offsets,
+    largest_score,
+)
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.learner import Learner
@@ -160,12 +163,11 @@ class BoostSampleClassifier(
         Part of the rows to hold out, of each class, for `early_stopping` and `calibration`, unless
         `fit` is given others.
     calibration : {"auto", "rule", "temperature", None}, default "auto"
-        Divide the logits of the probabilities by one number, see docs/probabilities.md and
-        `boostsample.classifier.prediction.calibration`. "rule": by a rule, from the coefficients of
-        the model; "temperature": by the number that fits held-out rows best, close to the rule if
-        they are few; "auto": by the rows left out for `n_rounds` "auto" or early stopping, else by
-        the rule. None: by 1, the probabilities of the exponential loss, which are
-        overconfident. Predictions stay the same.
+        Divide the logits of the probabilities by one number, see docs/probabilities.md. "rule": by
+        a rule, from the coefficients of the model; "temperature": by the number that fits held-out
+        rows best, close to the rule if they are few; "auto": by the rows left out for `n_rounds`
+        "auto" or early stopping, else by the rule. None: by 1, the probabilities of the exponential
+        loss, which are overconfident. Predictions stay the same.
     warm_start : bool, default False
         Continue the last fit up to `n_rounds` rounds, on the same data and with the same settings,
         to the bits of one longer fit. SettingError or DataError if something differs, or if the
@@ -349,16 +351,11 @@ class BoostSampleClassifier(
             numbers = start.read_numbers(self.families)
         columns = None if start is None else start.columns
         X = frame_of(X)
-        rows, classes, multi_label, seen = check_fit_inputs(
-            self, X, y, sample_weight, numbers=numbers, columns=columns
-        )
+        inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
+        rows, classes, multi_label, seen = inputs
         families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
-        seed = (
-            fit_seed(self.random_state, self.checkpoint)
-            if last_run is None
-            else last_run.notes["seed"]
-        )
+        seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)
         auto = chooses_rounds(self.n_rounds, self.warm_start)
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
@@ -395,19 +392,8 @@ class BoostSampleClassifier(
         if multi_label:
             of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
             offset = label_offsets(*of_train)
-        run = FitRun(
-            self,
-            seen,
-            classes,
-            multi_label,
-            families,
-            rows,
-            bank,
-            offset,
-            seed,
-            metric,
-            start,
-        )
+        inputs = inputs._replace(rows=rows)
+        run = FitRun(self, inputs, bank, offset, seed, metric, start)
         n_members = run.n_members
         n_rounds: Any = self.n_rounds
         if auto:

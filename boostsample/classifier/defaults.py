@@ -1,16 +1,21 @@
-"""The classifier's settings ``"auto"``: strategy, learner, budget and rounds by the table's size.
+"""Settings that are text: ``"auto"``, and strategies and learners by name.
 
-The rules were chosen on tables that no comparison uses, see docs/default.md.
+The rules of "auto" were chosen on tables that no comparison uses, see docs/default.md.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import inspect
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+from sklearn.base import BaseEstimator
 
 from boostsample.checks import budget_looks
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, unknown
 from boostsample.learner import Learner
 from boostsample.names import parse_name, write_name
+from boostsample.registry import registered_class
 from boostsample.strategy import Strategy
 
 AUTO = "auto"
@@ -32,6 +37,8 @@ _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
 """Examples from which more than two classes are searched on so many of them, all different."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
 _VERY_WIDE, _VERY_WIDE_BUDGET = "successive-halving", "1000N"
+_KINDS = ("strategy", "learner")
+"""Parameters of the classifier that may be names."""
 _NARROW_LEAVES, _LEAVES_OF_MORE_CLASSES, _WIDE_LEAVES = (25, 8, 16), (25, 8, 32), (50, 4, 16)
 """Training examples for each leaf of a tree, fewest and most leaves."""
 
@@ -117,3 +124,72 @@ def chooses_rounds(n_rounds: Any, warm_start: Any) -> bool:
             " anew; set n_rounds to a number, or warm_start=False"
         )
     return True
+
+
+class NamedSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no annotations
+    """Base class of an estimator whose parameters `strategy` and `learner` may be names.
+
+    Searches reach the settings of a name as those of an instance. The learner "auto" has the
+    settings of the tree that it stands for: ``set_params(learner__n_leaves=8)`` makes it
+    "auto:n_leaves=8".
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters; if deep, also ``strategy__exploration`` and the like, of names, too."""
+        params: dict[str, Any] = super().get_params(deep)
+        for kind in _KINDS if deep else ():
+            if isinstance(params[kind], str):
+                settings = _settings_of_name(kind, params[kind])
+                params |= {f"{kind}__{name}": value for name, value in settings.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters: ``strategy__exploration=0.5`` makes "ucb" "ucb:exploration=0.5"."""
+        super().set_params(**{key: params.pop(key) for key in [*params] if "__" not in key})
+        for kind in _KINDS:
+            value = getattr(self, kind)
+            keys = [key for key in params if key.startswith(f"{kind}__")]
+            if keys and not hasattr(value, "set_params"):
+                settings = {key.removeprefix(f"{kind}__"): params.pop(key) for key in keys}
+                setattr(self, kind, _with_settings(kind, value, settings))
+        super().set_params(**params)
+        return self
+
+
+def _settings_of_name(kind: str, text: str) -> dict[str, Any]:
+    """All settings of a named strategy or learner; none if the name is wrong: `fit` reports it."""
+    try:
+        name, named = parse_name(text)
+        return {**_defaults(kind, name), **named}
+    except SettingError:
+        return {}
+
+
+def _with_settings(kind: str, text: Any, settings: Mapping[str, Any]) -> str:
+    """The name with other settings; SettingError if one is unknown or cannot be written."""
+    if not isinstance(text, str):
+        raise SettingError(
+            f"settings of a {kind} can be set if it is a name, got {text!r:.60}; pass it by name, "
+            "or another instance"
+        )
+    name, named = parse_name(text)
+    if (kind, name) == ("strategy", AUTO):
+        raise SettingError(
+            f"settings of a {kind} can be set if it has a name, but it is {AUTO!r}; set {kind}, "
+            f"too, as in {kind}='laminating'"
+        )
+    known = _defaults(kind, name)
+    for setting in settings:
+        if setting not in known:
+            raise unknown(f"setting of the {kind} {name!r}", setting, sorted(known))
+    return write_name(name, {**named, **settings})
+
+
+def _defaults(kind: str, name: str) -> dict[str, Any]:
+    """Settings of a registered strategy or learner with their defaults."""
+    if (kind, name) == ("learner", AUTO):
+        return {**_defaults(kind, AUTO_LEARNER), "n_leaves": None}
+    parameters = inspect.signature(registered_class(kind, name)).parameters.values()
+    wrong = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    known = [parameter for parameter in parameters if parameter.kind not in wrong]
+    return {p.name: None if p.default is p.empty else p.default for p in known}

@@ -17,8 +17,11 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from boostsample.classifier.inputs.fit_rows import HeldScores
-from boostsample.classifier.prediction.calibration import best_temperature
-from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
+from boostsample.classifier.prediction.probabilities import (
+    best_temperature,
+    log_probabilities,
+    probabilities,
+)
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.history import MEMBER_COLUMN, VALIDATION_COLUMN
 from boostsample.labels import classify

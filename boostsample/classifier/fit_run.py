@@ -24,11 +24,11 @@ from boostsample.checks import check_flag
 from boostsample.classifier.defaults import choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
-from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
-from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
-from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
+from boostsample.classifier.inputs.fit_inputs import FitInputs
+from boostsample.classifier.inputs.fit_rows import HeldScores
+from boostsample.classifier.inputs.seen_columns import check_same_names
+from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.errors import DataError, SettingError
-from boostsample.family import Family
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
@@ -62,15 +62,11 @@ class FitRun:
     """What the rounds of a fit are trained on, and the fitted state that they make.
 
     `settings` is the classifier, of which only the parameters are read; the bank holds the features
-    of these rows and families.
+    of the rows.
     """
 
     settings: Any
-    seen: SeenColumns
-    classes: NDArray[Any]
-    multi_label: bool
-    families: Sequence[Family]
-    rows: FitRows
+    inputs: FitInputs
     bank: Bank
     offset: NDArray[np.float64]
     seed: list[int]
@@ -80,11 +76,11 @@ class FitRun:
     @property
     def n_members(self) -> int:
         """Models whose mean is the score."""
-        return max(1, len(self.rows.held))
+        return max(1, len(self.inputs.rows.held))
 
     def booster(self, train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
         """The booster of some of the rows, before its first round."""
-        settings, rows = self.settings, self.rows
+        settings, rows = self.settings, self.inputs.rows
         strategy, learner, budget = choose_settings(
             settings.strategy,
             settings.learner,
@@ -114,30 +110,32 @@ class FitRun:
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
-        scores = HeldScores(self.bank, self.rows, *parts)
-        return EvalMetric(self.metric, scores, self.offset, self.classes, self.multi_label)
+        rows, classes, multi_label, _ = self.inputs
+        scores = HeldScores(self.bank, rows, *parts)
+        return EvalMetric(self.metric, scores, self.offset, classes, multi_label)
 
     def state(
         self, booster: Booster | Committee, rounds: Sequence[Round], history: list[dict[str, Any]]
     ) -> FittedState:
         """The state of the classifier with the model of these rounds."""
-        n_members, n_labels = self.n_members, self.offset.size
+        rows, classes, multi_label, seen = self.inputs
+        families, n_members = self.bank.families, self.n_members
         terms = mean_terms(rounds, n_members)
-        before = np.empty(0) if self.start is None else self.start.term_importances()
         if self.start is None:
-            model = Model(self.families, terms, n_labels)
+            before, model = np.empty(0), Model(families, terms, self.offset.size)
         else:
-            model = self.start.model.extended(self.families, terms)
+            before = self.start.term_importances()
+            model = self.start.model.extended(families, terms)
         temperature = 1.0
         if self.settings.calibration is not None:
             edges, largest = [done.edge for done in rounds], largest_score(model)
-            temperature = rule_temperature(largest, edges, self.offset, self.multi_label)
+            temperature = rule_temperature(largest, edges, self.offset, multi_label)
         of_rounds = [done.terms for done in rounds]
-        importances = term_importances(of_rounds, self.bank, self.rows.train, booster.step_size)
+        importances = term_importances(of_rounds, self.bank, rows.train, booster.step_size)
         return FittedState(
-            self.seen,
-            self.classes,
-            self.multi_label,
+            seen,
+            classes,
+            multi_label,
             model,
             self.offset,
             temperature,
@@ -355,7 +353,7 @@ def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
         "number of features": fit.bank.n_features,
         _EXAMPLES: start["weights"],
         _FEATURES: features,
-        _NAMES: fit.seen.names,
+        _NAMES: fit.inputs.seen.names,
         _START: strategy,
     }
 

@@ -14,12 +14,11 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.checks import warn_of_merged_columns
-from boostsample.classifier.defaults import AUTO, choose_settings
+from boostsample.classifier.defaults import AUTO, NamedSettings, choose_settings
 from boostsample.classifier.fit_run import fit_checkpoint, fit_seed, train
 from boostsample.classifier.fitted import FittedState
-from boostsample.classifier.named_settings import NamedSettings
-from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
 from boostsample.classifier.prediction.prediction_mixin import accuracy
+from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.dask.cluster import DaskShards
 from boostsample.dask.inputs.cluster_table import read_table
 from boostsample.dask.inputs.parts import is_collection, is_frame

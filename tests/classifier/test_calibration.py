@@ -16,12 +16,12 @@ from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
-from boostsample.classifier.prediction.calibration import (
+from boostsample.classifier.prediction.probabilities import (
     best_temperature,
     largest_score,
+    probabilities,
     rule_temperature,
 )
-from boostsample.classifier.prediction.probabilities import probabilities
 from boostsample.labels import encode
 
 

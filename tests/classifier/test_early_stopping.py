@@ -15,8 +15,7 @@ from sklearn.metrics import accuracy_score, log_loss, recall_score
 from boostsample import DataError, SettingError
 from boostsample.classifier.early_stopping import EvalMetric, RoundScores
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
-from boostsample.classifier.prediction.calibration import best_temperature
-from boostsample.classifier.prediction.probabilities import probabilities
+from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
 from boostsample.labels import classify, encode
 from boostsample.records import Round
 from tests.classifier.stump_fits import classifier

@@ -12,11 +12,11 @@ from sklearn.datasets import load_iris
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.prediction.calibration import rule_temperature
 from boostsample.classifier.prediction.probabilities import (
     label_offsets,
     log_probabilities,
     probabilities,
+    rule_temperature,
 )
 from boostsample.labels import classify, encode
 from boostsample.rows.weights import initial_weights

@@ -14,7 +14,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.prediction.calibration import largest_score, rule_temperature
+from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.errors import DataError, SettingError
 from tests.paths import ROOT

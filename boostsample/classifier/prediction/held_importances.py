@@ -18,22 +18,14 @@ from boostsample.models.model import Model
 
 
 class HeldImportances(NamedTuple):
-    """Importances of the columns of a table on rows that the model has not learned from.
-
-    Attributes
-    ----------
-    names : tuple of str
-        All columns.
-    rises : ndarray of float64, shape (m, n_repeats)
-        Rise of the log loss in each shuffle; 0 for columns that the model does not use.
-    log_loss : float
-        Without any shuffle, from `predict_log_proba`.
-    n_rows : int
-    """
+    """Importances of the columns of a table on rows that the model has not learned from."""
 
     names: tuple[str, ...]
+    """All columns."""
     rises: NDArray[np.float64]
+    """Rise of the log loss in each shuffle, (m, n_repeats); 0 of columns that are not used."""
     log_loss: float
+    """Without any shuffle, from `predict_log_proba`."""
     n_rows: int
 
     def first(self, n_columns: int) -> list[int]:

@@ -49,8 +49,7 @@ class PredictionMixin:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
-        scores = self._scores(X)
-        return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+        return self._shaped(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Class labels (n,) of the largest scores, the first of a tie; or 0/1 (n, K)."""
@@ -112,8 +111,7 @@ class PredictionMixin:
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """`decision_function` after round 1, 2, ..., `n_rounds_`; all together cost about two."""
-        for scores in self._staged(X):
-            yield scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
+        return (self._shaped(scores) for scores in self._staged(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
         """`predict` after round 1, 2, ..., `n_rounds_`."""
@@ -191,9 +189,7 @@ class PredictionMixin:
                 "by='family' or by='feature'"
             )
         if self.columns_ is not None:
-            return self.columns_.origin[column], tuple(
-                column.name for column in self.columns_.columns
-            )
+            return self.columns_.origin[column], tuple(of.name for of in self.columns_.columns)
         named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
         if named is None:
             named = [f"column {at}" for at in range(self.n_features_in_)]
@@ -201,7 +197,7 @@ class PredictionMixin:
 
     def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Scores float64 (n, K) after each round; X is checked at once."""
-        examples = self._examples(X)
+        examples = self._examples(X)  # first: it checks that there is a model
         return staged_scores(self.model_, examples)
 
     def _examples(self, X: Any) -> Any:
@@ -214,6 +210,9 @@ class PredictionMixin:
         """Scores f_l(x): float64 (n, K)."""
         examples = self._examples(X)
         return self.model_.decision_function(examples)
+
+    def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
 
     def _labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         codes = classify(scores, self._multi_label)
@@ -231,9 +230,8 @@ _CHUNK = 256
 def staged_scores(model: Model, X: Any) -> Iterator[NDArray[np.float64]]:
     """Scores float64 (n, K) after round 1, 2, ..., the last; each an array of its own.
 
-    All rounds together cost about two `Model.decision_function`, and memory for the features of 256
-    rounds. At the ends of these chunks, the last round included, the scores are summed as by
-    `Model.decision_function`; the others differ from it by rounding.
+    Memory for the features of 256 rounds. At the ends of these chunks, the last round included, the
+    scores are summed as by `Model.decision_function`; the others differ from it by rounding.
     """
     done = np.zeros((X.shape[0], model.n_labels))
     for start in range(0, len(model), _CHUNK):
