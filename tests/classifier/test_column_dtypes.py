@@ -77,7 +77,7 @@ PANDAS: dict[str, tuple[Any, Any]] = {
 }
 
 POLARS: dict[str, tuple[Any, Any]] = {
-    "Int128": (polars.Series("a", WHOLE, polars.Int128), WHOLE),
+    "Int128": (polars.Series("a", WHOLE, polars.Int128), OverflowError),
     "Object": (polars.Series([object()] * 6, dtype=polars.Object), object),
     "Enum": (polars.Series(TEXTS, dtype=polars.Enum(["y", "x", "z"])), TEXTS),
 }

@@ -14,12 +14,13 @@ A column of dates becomes a column of numbers for each of its `DATE_PARTS`, name
 one of the hour if it has times of the day in training. Times with a zone are taken as the clock of
 that zone shows them; a missing date is NaN in all parts.
 
-Frames of pandas and polars are recognised by their attributes; neither is imported. Decimals and
-integers of 128 bits are numbers. Dictionaries of Arrow are categories.
+`frame_of` makes frames of pandas of those of polars and Arrow. Decimals are numbers, dictionaries
+of Arrow are categories.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -127,7 +128,7 @@ class TableColumns:
         or categories, or different kinds of them.
         """
         columns = []
-        for at, (name, series) in enumerate(zip(frame.columns, _series(frame), strict=True)):
+        for at, (name, series) in enumerate(frame_of(frame).items()):
             shown = str(name) if isinstance(name, str) else f"column {at}"
             with _naming(shown, series):
                 columns.append(_learned(shown, series, rows))
@@ -141,6 +142,7 @@ class TableColumns:
         it is no frame, or if a column holds another kind of value than in training, or an infinite
         one.
         """
+        frame = frame_of(frame)
         if not is_frame(frame):
             raise DataError(
                 "X must be a data frame as in training, because some of its columns are "
@@ -150,7 +152,7 @@ class TableColumns:
         if not frame.shape[0]:
             raise DataError("X must hold at least one row, got none")
         table = np.empty((frame.shape[0], len(self.names)), np.float32, order="F")
-        for at, (column, series) in enumerate(zip(self.columns, _series(frame), strict=True)):
+        for at, (column, (_, series)) in enumerate(zip(self.columns, frame.items(), strict=True)):
             part = table[:, self._ends[at] : self._ends[at + 1]]
             with _naming(column.name, series):
                 if column.kind == "empty":
@@ -187,14 +189,9 @@ class TableColumns:
 
     def to_json(self) -> str:
         """Everything that `transform` needs, as text."""
-        parts = [
-            [
-                column.name,
-                column.kind,
-                *([list(column.categories), column.other] if column.categories else []),
-            ]
-            for column in self.columns
-        ]
+        parts: list[list[Any]] = [[column.name, column.kind] for column in self.columns]
+        for part, column in zip(parts, self.columns, strict=True):
+            part += [list(column.categories), column.other] if column.categories else []
         return json.dumps(parts)
 
     @classmethod
@@ -215,23 +212,31 @@ class TableColumns:
 
 
 def frame_of(X: Any) -> Any:
-    """X, or a data frame of pandas if it is a table or a record batch of Arrow."""
-    kind = type(X)
-    if kind.__module__ != "pyarrow.lib" or kind.__name__ not in ("Table", "RecordBatch"):
+    """X, or a data frame of pandas if it is one of polars, or a table or record batch of Arrow."""
+    kind = type(X).__module__.partition(".")[0], type(X).__name__
+    if kind not in (("polars", "DataFrame"), ("pyarrow", "Table"), ("pyarrow", "RecordBatch")):
         return X
     import pandas
 
+    if kind[0] == "polars":
+        columns = {}
+        for series in X.get_columns():
+            with _naming(series.name, series):
+                if str(series.dtype) == "Object":  # Arrow would take the addresses for bytes
+                    raise _refused(series.name, "Object")
+                columns[series.name] = series.to_arrow()
+        X = importlib.import_module("pyarrow").table(columns)
     return X.to_pandas(types_mapper=pandas.ArrowDtype)
 
 
 def is_frame(X: Any) -> bool:
-    """Whether X is a data frame of pandas or polars."""
+    """Whether X is a data frame of pandas, which is not imported."""
     return len(getattr(X, "shape", ())) == 2 and hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def is_number(dtype: Any) -> bool:
     """Whether scikit-learn reads columns of a dtype as numbers; sparse ones are filled by 0."""
-    return _dtype_kind(dtype) in _NUMBERS and not getattr(dtype, "fill_value", 0)
+    return dtype.kind in _NUMBERS and not getattr(dtype, "fill_value", 0)
 
 
 @contextmanager
@@ -248,30 +253,9 @@ def _naming(name: str, series: Any) -> Iterator[None]:
         ) from error
 
 
-def _series(frame: Any) -> Iterator[Any]:
-    """The columns of a frame, one by one."""
-    for at in range(frame.shape[1]):
-        yield frame.iloc[:, at] if hasattr(frame, "iloc") else frame.to_series(at)
-
-
-def _dtype_kind(dtype: Any) -> str:
-    """Kind of a dtype as in NumPy: "b", "i", "u", "f", "M" for times, "O" for values to look at."""
-    if not hasattr(dtype, "is_numeric"):
-        return str(getattr(dtype, "kind", "O"))
-    if dtype.is_decimal() or "128" in str(dtype):  # NumPy has no such types
-        return "O"
-    if dtype.is_integer():
-        return "i"
-    if dtype.is_numeric():
-        return "f"
-    if dtype.is_temporal() or dtype.is_nested():
-        return "M"
-    return "b" if str(dtype) == "Boolean" else "O"
-
-
 def _learned(name: str, series: Any, rows: Any) -> FrameColumn:
     """A column with the categories of some rows."""
-    of_numbers = _NUMBERS.get(_dtype_kind(series.dtype))
+    of_numbers = _NUMBERS.get(series.dtype.kind)
     if of_numbers is not None:
         return FrameColumn(name, of_numbers)
     dates = _dates(series)
@@ -303,20 +287,16 @@ def _learned(name: str, series: Any, rows: Any) -> FrameColumn:
 def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
     """Position of each value among the distinct ones, -1 if missing; and those, as of Python."""
     dtype = series.dtype
-    if _dtype_kind(dtype) in "Mmc":
+    if dtype.kind in "Mmc":
         raise _refused(name, f"{dtype}")
     position: dict[Any, int] = {}
     try:
         try:
             codes, distinct = series.factorize()
-            listed = distinct.tolist()
-        except (AttributeError, NotImplementedError):  # polars; types that Arrow cannot compare
-            items = series.to_list()
-            listed = [*dict.fromkeys(items)]
-            place = {value: at for at, value in enumerate(listed)}
-            codes = np.array([place[value] for value in items], np.intp)
+        except (NotImplementedError, OverflowError):  # of Arrow: no order, unsigned indices
+            codes, distinct = series.astype(object).factorize()
         # A dictionary of Arrow may hold null, and a value twice.
-        plain = [_plain(value) for value in listed]
+        plain = [_plain(value) for value in distinct.tolist()]
         at = [-1 if value is None else position.setdefault(value, len(position)) for value in plain]
     except TypeError:  # unhashable
         raise _refused(name, f"{dtype}") from None
@@ -376,7 +356,7 @@ def _dates(series: Any) -> NDArray[np.datetime64] | None:
     if isinstance(series.dtype, np.dtype) and series.dtype.kind == "M":
         return np.asarray(series.to_numpy().astype("M8[s]"))
     dtype = str(series.dtype).lower()
-    named = dtype.startswith(("date", "timestamp"))  # with a zone, or of Arrow or polars
+    named = dtype.startswith(("date", "timestamp"))  # with a zone, or of Arrow
     if not named and dtype != "object":
         return None
     values = series.to_list()
@@ -424,11 +404,9 @@ def _write_parts(
 
 def _numbers(name: str, series: Any) -> NDArray[np.float64]:
     """A column of numbers as float64 (n,), missing values as NaN."""
-    if _dtype_kind(series.dtype) in _NUMBERS:
-        if hasattr(series, "iloc"):
-            values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
-            return values
-        return np.array(series.to_numpy(), np.float64)
+    if series.dtype.kind in _NUMBERS:
+        values: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values
     codes, distinct = _distinct(name, series)
     texts = [value for value in distinct if isinstance(value, str)]
     if texts:
