@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import copy
+import zlib
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple, Self
@@ -16,8 +17,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank_checksums import feature_checksums
-from boostsample.banks.binning import bin_bank_block, block_order, reference_rows, run_bank_blocks
+from boostsample.banks.binning import binned_blocks, block_order, reference_rows
 from boostsample.banks.tile_layout import TileCopy, check_tile_bytes, tiles_within
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
@@ -290,8 +290,7 @@ class FeatureBank(Bank):
             If n_jobs is 0, `reference` is not at least 1, `tile_bytes` is negative, or for the
             families as in the constructor.
         """
-        first = check_bank_families(families)
-        n_features, n = int(first[-1]), X.shape[0]
+        n_features, n = int(check_bank_families(families)[-1]), X.shape[0]
         rows = reference_rows(n, train_rows, reference)
         check_tile_bytes(tile_bytes)
         threads = n_threads(n_jobs)
@@ -300,18 +299,10 @@ class FeatureBank(Bank):
         cuts = np.empty((n_features, MAX_CUTS), np.float32)
         n_bins = np.empty(n_features, np.int16)
 
-        def fill(number: int, start: int, stop: int) -> int:
-            local = np.arange(start, stop, dtype=np.int64)
-            block = slice(int(first[number]) + start, int(first[number]) + stop)
-            cuts[block], n_bins[block] = bin_bank_block(
-                families[number], X, local, rows, bins[block]
-            )
-            return block.stop
-
-        with closing(run_bank_blocks(fill, families, n, threads)) as finished:
-            for stop in finished:
-                if progress is not None:
-                    progress(stop, n_features)
+        work = binned_blocks(families, X, rows, n_jobs=n_jobs, progress=progress, bins=bins)
+        with closing(work) as blocks:
+            for block in blocks:
+                cuts[block.features], n_bins[block.features] = block.cuts, block.n_bins
         bank = cls(families, bins, cuts, n_bins)
         bank.add_tiles(tile_bytes, threads)
         return bank
@@ -365,8 +356,29 @@ class FeatureBank(Bank):
 
     def _checksums(self) -> NDArray[np.uint32]:
         """CRC-32 of the bins and cuts of each feature: uint32 (F, 2)."""
-        sums = (feature_checksums(*pair) for pair in zip(self.bins, self.cuts, strict=True))
-        return np.array(list(sums), np.uint32)
+        return feature_checksums(self.bins, self.cuts)
+
+
+def feature_checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> NDArray[np.uint32]:
+    """CRC-32 of the bins and of the cuts of each feature, C-contiguous: uint32 (F, 2)."""
+    pairs = zip(bins, cuts, strict=True)
+    return np.array([(zlib.crc32(b.data), zlib.crc32(c.data)) for b, c in pairs], np.uint32)
+
+
+def digest_of_examples(X: Any, what: str) -> str:
+    """Checksum of an array of numbers or texts, or of a sparse matrix in any format.
+
+    SettingError if X holds other objects; `what` says what needs the checksum.
+    """
+    if hasattr(X, "tocsr"):
+        rows = X.tocsr()
+        return sha256_of_arrays(rows.data, rows.indices, rows.indptr)
+    try:
+        return sha256_of_arrays(X)
+    except TypeError as error:
+        raise SettingError(
+            f"examples of {what} must be numbers or texts: {error}; use the bank in memory"
+        ) from None
 
 
 def check_bank_families(families: Sequence[Family]) -> NDArray[np.int64]:

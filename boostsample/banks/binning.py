@@ -3,8 +3,7 @@
 A feature has at most 256 bins. Bin 0 holds missing values (NaN); a value x has bin 1 + the number
 of cuts t with x >= t. A cut between the neighbouring train values a < b is their midpoint, rounded
 to float32 such that a < t <= b. A feature with at most 255 distinct train values has one bin for
-each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`). The cuts come from
-the reference rows. Banks are built in blocks of features.
+each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,33 +22,20 @@ from boostsample.errors import DataError
 from boostsample.family import Family, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.threads.threads import n_threads
 
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
-
-_T = TypeVar("_T")
 
 
 def find_cuts(
     columns: NDArray[np.float32], rows: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Cuts of each feature, from the rows of the train set.
+    """Cuts float32 (F, 254), ascending, padded with +inf, and n_bins int16 (F,) of each feature.
 
-    Parameters
-    ----------
-    columns : ndarray of float32, shape (F, N), C-contiguous
-        Feature-major values, finite or NaN; another form raises DataError.
-    rows : ndarray of int64, shape (T,), optional
-        Rows that the cuts are computed from, see `check_rows`; all by default; repeats count.
+    `columns` is float32 (F, N), C-contiguous, finite or NaN; another form raises DataError. `rows`
+    are the rows that the cuts are computed from, all by default; repeats count. n_bins is the
+    number of cuts + 2: 2 for a feature that is constant or missing in `rows`.
 
-    Returns
-    -------
-    cuts : ndarray of float32, shape (F, 254)
-        Ascending, padded with +inf.
-    n_bins : ndarray of int16, shape (F,)
-        Number of cuts + 2, bin 0 included: 2 for a feature that is constant or missing in `rows`.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> cuts, n_bins = find_cuts(np.array([[3, 1, 1, np.nan, 2]], np.float32))
     >>> cuts[0, :3], n_bins
@@ -202,23 +189,6 @@ def declared_cuts(
         ) from error
 
 
-def bin_bank_block(
-    family: Family,
-    X: Any,
-    local: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Write the bins of some features of a family for all rows of X; return cuts and n_bins.
-
-    `rows` are the reference rows; `out` is uint8 (features, rows of X).
-    """
-    columns = compute_columns(family, X, local)
-    cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
-    assign_bins(columns, cuts, n_bins, out=out)
-    return cuts, n_bins
-
-
 def _check_columns(columns: NDArray[np.float32]) -> None:
     if columns.dtype != np.float32 or columns.ndim != 2 or not columns.flags.c_contiguous:
         raise DataError(
@@ -266,46 +236,66 @@ def block_order(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     return pixel_major(X, rows)
 
 
-def _blocks(
-    families: Sequence[Family], n: int, threads: int, most: int
-) -> Iterator[tuple[int, int, int]]:
-    """Blocks of features of one family: its number, and a range inside it.
-
-    The float32 blocks of all threads together take 1/32 of the bank; each takes at least 8 MiB, and
-    at most `most` bytes.
-    """
-    n_features = sum(family.n_features for family in families)
-    size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
-    for number, family in enumerate(families):
+def feature_blocks(
+    families: Sequence[Family], size: int
+) -> Iterator[tuple[Family, slice, NDArray[np.int64]]]:
+    """Blocks of at most `size` features: their family, and their global and local indices."""
+    first = 0
+    for family in families:
         for start in range(0, family.n_features, size):
-            yield number, start, min(start + size, family.n_features)
+            stop = min(start + size, family.n_features)
+            yield family, slice(first + start, first + stop), np.arange(start, stop)
+        first += family.n_features
 
 
-def run_bank_blocks(
-    work: Callable[[int, int, int], _T],
+class BinnedBlock(NamedTuple):
+    """A range of global features, their bins uint8 (f, N), cuts and n_bins."""
+
+    features: slice
+    bins: NDArray[np.uint8]
+    cuts: NDArray[np.float32]
+    n_bins: NDArray[np.int16]
+
+
+def binned_blocks(
     families: Sequence[Family],
-    n: int,
-    threads: int,
+    X: Any,
+    rows: NDArray[np.int64],
+    *,
+    n_jobs: int,
+    progress: Callable[[int, int], None] | None,
+    bins: NDArray[np.uint8] | None = None,
     most: int = 2**62,
-) -> Generator[_T, None, None]:
-    """Results of `work` for each block of `_blocks`, computed in threads, in their order.
+) -> Generator[BinnedBlock, None, None]:
+    """Blocks of all features for all rows of X in order, computed in threads.
 
-    The error of the first failing block, in that order, is raised. At most 2 * threads results wait
-    to be taken. Close the iterator to cancel the rest.
+    `rows` are the reference rows. The float32 values of the blocks of all threads together take
+    1/32 of the bank; each takes at least 8 MiB, and at most `most` bytes. `bins` uint8 (F, N) is
+    written to, if given. The error of the first failing block is raised. At most 2 * threads blocks
+    wait to be taken; close the iterator to cancel the rest.
     """
-    todo = _blocks(families, n, threads, most)
-    if threads == 1:
-        for block in todo:
-            yield work(*block)
-        return
-    ahead: deque[Future[_T]] = deque()
+    n, n_features = X.shape[0], sum(family.n_features for family in families)
+    threads = n_threads(n_jobs)
+    size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
+
+    def binned(family: Family, block: slice, local: NDArray[np.int64]) -> BinnedBlock:
+        columns = compute_columns(family, X, local)
+        cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
+        out = None if bins is None else bins[block]
+        return BinnedBlock(block, assign_bins(columns, cuts, n_bins, out), cuts, n_bins)
+
+    ahead: deque[Future[BinnedBlock]] = deque()
+    todo = feature_blocks(families, size)
     with ThreadPoolExecutor(threads) as pool:
         try:
-            for block in todo:
-                if len(ahead) == 2 * threads:
-                    yield ahead.popleft().result()
-                ahead.append(pool.submit(work, *block))
-            while ahead:
-                yield ahead.popleft().result()
+            while True:
+                fresh = islice(todo, 2 * threads - len(ahead))
+                ahead.extend(pool.submit(binned, *block) for block in fresh)
+                if not ahead:
+                    return
+                block = ahead.popleft().result()
+                yield block
+                if progress is not None:
+                    progress(block.features.stop, n_features)
         finally:
             pool.shutdown(cancel_futures=True)

@@ -9,6 +9,7 @@ describes the files in it.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -20,13 +21,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from boostsample.banks.bank_checksums import DISK_HEADER, DamagedBank, read_bank_header
-from boostsample.errors import SettingError
+from boostsample.errors import DataError, SettingError
+from boostsample.files.json_text import read_json
+from boostsample.hashing import sha256_of_json
 
+DISK_HEADER = "header.json"
 _BUILDING = ".building-"
 _TRASH = ".trash-"
 _STALE = 3600.0
 """Seconds without a write after which an unfinished bank counts as abandoned."""
+
+
+class DamagedBank(DataError):
+    """A cached feature bank that cannot be used; the message is a phrase with the reason."""
 
 
 def cache_dir() -> Path:
@@ -48,7 +55,7 @@ def banks_dir() -> Path:
 
 
 def building_in_cache(key: str) -> Path:
-    """Return a new path in the folder of the banks where a bank can be built."""
+    """A new path in the folder of the banks where a bank can be built."""
     return banks_dir() / f"{_BUILDING}{key}-{uuid.uuid4().hex}"
 
 
@@ -127,11 +134,9 @@ def remove_from_cache(folder: Path) -> None:
 
 def cache_entry_size(folder: Path) -> int:
     """Total size in bytes of the files in a folder."""
-    total = 0
     with suppress(OSError):
-        for path in folder.iterdir():
-            total += path.stat().st_size
-    return total
+        return sum(path.stat().st_size for path in folder.iterdir())
+    return 0
 
 
 def _folders(prefix: str) -> list[Path]:
@@ -143,3 +148,31 @@ def _folders(prefix: str) -> list[Path]:
             if path.name.startswith(prefix or tuple("0123456789abcdef")) and path.is_dir()
         )
     return []
+
+
+def write_bank_header(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write `header.json` with a checksum over its content."""
+    text = json.dumps({**facts, "sha256": sha256_of_json(facts)}, indent=2)
+    with (folder / DISK_HEADER).open("x", encoding="ascii") as stream:
+        stream.write(f"{text}\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read_bank_header(folder: Path) -> dict[str, Any]:
+    """Read `header.json`; DamagedBank unless `write_bank_header` wrote it for this bank."""
+    try:
+        facts: dict[str, Any] = read_json((folder / DISK_HEADER).read_bytes())
+        intact = facts.pop("sha256") == sha256_of_json(facts)
+        key = facts["key"]
+    except FileNotFoundError:
+        raise DamagedBank(f"{DISK_HEADER} is missing") from None
+    except OSError as error:
+        raise DamagedBank(f"{DISK_HEADER} cannot be read: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedBank(f"{DISK_HEADER} is damaged") from error
+    if not intact:
+        raise DamagedBank(f"{DISK_HEADER} is damaged or was edited")
+    if key != folder.name:
+        raise DamagedBank(f"it is the bank {key[:12]} under another name")
+    return facts

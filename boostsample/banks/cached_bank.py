@@ -1,10 +1,8 @@
 """Cached feature banks on disk: finds a bank by a hash of its content, or builds it.
 
-The hash covers everything that the bits of a bank depend on: values, dtype and shape of X; the
-reference rows; class, settings and source code of each family; the binning code and the kernels;
-the versions of NumPy and of the file format. The source code of a family is that of `code_of`, and
-for those of this package all of their modules. Other modules that a family of yours calls are not
-covered: clear the cache after changing them.
+The hash covers X, the reference rows, class, settings and code of each family (`code_of`), the
+code of binning, kernels and our families, and the versions of NumPy and of the file format. Other
+modules that a family of yours calls are not covered: clear the cache after changing them.
 """
 
 from __future__ import annotations
@@ -21,10 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import check_bank_families
-from boostsample.banks.bank_checksums import DISK_HEADER, DamagedBank, digest_of_examples
+from boostsample.banks.bank import check_bank_families, digest_of_examples
 from boostsample.banks.binning import reference_rows
-from boostsample.banks.cache_folder import banks_dir, building_in_cache, remove_from_cache
+from boostsample.banks.cache_folder import (
+    DISK_HEADER,
+    DamagedBank,
+    banks_dir,
+    building_in_cache,
+    remove_from_cache,
+)
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.tile_layout import check_tile_bytes
 from boostsample.errors import DataError
@@ -52,10 +55,9 @@ def cached_bank(
 ) -> DiskBank:
     """Open the feature bank of these families and data on disk; build it first if necessary.
 
-    A damaged bank, or one of another format, is removed and rebuilt, with a logged warning. A bank
-    is built in a temporary folder and renamed when complete, so an interrupted build leaves no
-    half bank. Processes that build the same bank at the same time do not share the work; the bank
-    of the first one is kept.
+    A damaged bank, or one of another format, is removed and rebuilt, with a logged warning. An
+    interrupted build leaves no half bank. Processes that build the same bank at the same time do
+    not share the work.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ def _unwritable(error: OSError) -> DataError:
 def cached_bank_facts(
     families: Sequence[Family], X: Any, rows: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Everything that the bits of a bank depend on, as a JSON value."""
+    """All that the bits of a bank depend on, as a JSON value."""
     ours = sorted((_PACKAGE / "families").rglob("*.py"))
     paths = [*(_PACKAGE / name for name in _ENGINE), *ours, *kernel_files(_PACKAGE)]
     engine = [path.read_bytes() for path in paths]

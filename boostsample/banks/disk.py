@@ -1,25 +1,15 @@
 """Feature banks in memory-mapped files: they may be larger than memory and open at once.
 
-A bank is a folder of NumPy files and a header:
+A bank is a folder of NumPy files: ``bins.npy`` uint8 (F, N), feature-major; ``cuts.npy`` float32
+(F, 254), padded with +inf; ``n_bins.npy`` int16 (F,); ``checksums.npy`` uint32 (F, 2), the CRC-32
+of each row of the bins and of the cuts; maybe ``tiles.npy`` uint8 (tiles, 64 N), a second copy of
+the bins (`boostsample.banks.tile_layout`), and ``tile_checksums.npy`` uint32 (tiles,).
+``header.json`` has the sizes of the files and SHA-256 of the small ones.
 
-- ``bins.npy`` uint8 (F, N), feature-major;
-- ``cuts.npy`` float32 (F, 254), padded with +inf;
-- ``n_bins.npy`` int16 (F,);
-- ``checksums.npy`` uint32 (F, 2): the CRC-32 of each row of the bins and of the cuts;
-- ``tiles.npy`` uint8 (tiles, 64 N), if there is a second copy of the bins: see
-  `boostsample.banks.tile_layout`;
-- ``tile_checksums.npy`` uint32 (tiles,): the CRC-32 of each row of that;
-- ``header.json``: what the bank holds, the sizes of the files, SHA-256 of the small ones and of the
-  header itself, and the version of this format.
-
-Opening a bank checks the header, the sizes of all files and the content of the small ones. Tiles,
-and the bins and cuts of features, are checked before their first use, so that opening does not read
-the whole bank. The checksums detect accidents, not forgery. Damage after that check goes unnoticed;
-a file that is truncated while it is mapped ends the process.
-
-Cost: a CRC of N bytes at the first use of a feature, 15 us for N = 60,000 (measured), and of 64 N
-bytes at the first use of a tile; then at most one comparison per feature. Mapped pages belong to
-the system's file cache, not to the memory of the process, and are dropped when memory is short.
+Opening a bank checks the header, all sizes and the small files; tiles, and the bins and cuts of a
+feature, are checked before their first use: 15 us for N = 60,000 (measured), later one comparison.
+The checksums detect accidents, not forgery. Damage after that check goes unnoticed; a file that is
+truncated while it is mapped ends the process.
 """
 
 from __future__ import annotations
@@ -37,21 +27,15 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import FeatureBank, check_bank_families
-from boostsample.banks.bank_checksums import (
-    DamagedBank,
-    feature_checksums,
-    read_bank_header,
-    write_bank_header,
-)
-from boostsample.banks.binning import bin_bank_block, block_order, run_bank_blocks
+from boostsample.banks.bank import FeatureBank, check_bank_families, feature_checksums
+from boostsample.banks.binning import binned_blocks, block_order
+from boostsample.banks.cache_folder import DamagedBank, read_bank_header, write_bank_header
 from boostsample.banks.tile_layout import TileCopy, fill_one_tile, tile_copy_bytes, tiles_within
 from boostsample.errors import DataError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.records.feature_tiles import TILE
-from boostsample.threads.threads import n_threads
 
 FORMAT = 1
 """Version of the files' format; versions of the package without tiles ignore these files."""
@@ -65,35 +49,33 @@ _MOST_TURNED = 2**28
 """Largest X, in bytes, that is copied into the order that families read fastest."""
 
 
-class _TileFiles(NamedTuple):
-    """The second copy of the bins, a mapped file, and the checksum of the order of its features."""
-
-    bins: NDArray[np.uint8]
-    sums: NDArray[np.uint32]
-    order: str
-
-    def damage(self, tile: int) -> str:
-        """Whether a tile is damaged, as a phrase; empty if it is not."""
-        intact = zlib.crc32(self.bins[tile].data) == self.sums[tile]
-        return "" if intact else f"{_TILES} is damaged at tile {tile}"
-
-
 class _BankFiles(NamedTuple):
-    """The arrays of a bank; the first two are mapped files."""
+    """The arrays of a bank; bins, cuts and tiles are mapped files.
+
+    `order` is the checksum of the order of the features in tiles; a bank may have no tiles.
+    """
 
     bins: NDArray[np.uint8]
     cuts: NDArray[np.float32]
     n_bins: NDArray[np.int16]
     sums: NDArray[np.uint32]
-    tiles: _TileFiles | None
+    tiles: NDArray[np.uint8] | None
+    tile_sums: NDArray[np.uint32]
+    order: str
 
-    def damage(self, feature: int) -> str:
+    def feature_damage(self, feature: int) -> str:
         """Which file is damaged at a feature, as a phrase; empty if none is."""
-        found = feature_checksums(self.bins[feature], self.cuts[feature])
-        for name, a, b in zip((BINS_FILE, CUTS_FILE), found, self.sums[feature], strict=True):
-            if a != b:
-                return f"{name} is damaged at feature {feature}"
-        return ""
+        part = slice(feature, feature + 1)
+        same = feature_checksums(self.bins[part], self.cuts[part])[0] == self.sums[feature]
+        if same.all():
+            return ""
+        return f"{CUTS_FILE if same[0] else BINS_FILE} is damaged at feature {feature}"
+
+    def tile_damage(self, tile: int) -> str:
+        """Whether a tile is damaged, as a phrase; empty if it is not."""
+        assert self.tiles is not None
+        intact = zlib.crc32(self.tiles[tile].data) == self.tile_sums[tile]
+        return "" if intact else f"{_TILES} is damaged at tile {tile}"
 
 
 class _FirstUse:
@@ -120,16 +102,9 @@ class _FirstUse:
 class DiskBank(FeatureBank):
     """A feature bank in the files of `write_bank`: the same bits as the bank in memory.
 
-    Several threads and processes may read one bank. Takes the folder, the families that the bank
-    was built from, and N. A second copy of the bins is used if it exists, unless it takes more than
-    `tile_bytes`, by default half of the free memory.
-
-    Raises
-    ------
-    DamagedBank
-        On opening: a file is missing, damaged, or of another size, format or shape.
-    DataError
-        On reading a tile, or a feature whose bins or cuts are damaged.
+    Several threads and processes may read one bank. Tiles are used unless they take more than
+    `tile_bytes`, by default half of the free memory. DamagedBank on opening if a file is missing,
+    damaged, or of another size, format or shape; DataError on reading a damaged feature or tile.
     """
 
     def __init__(
@@ -146,12 +121,11 @@ class DiskBank(FeatureBank):
         super().__init__(families, files.bins, files.cuts, files.n_bins)
         self.folder = folder
         self._sums = files.sums
-        self._features = _FirstUse(folder, self.n_features, files.damage)
+        self._features = _FirstUse(folder, self.n_features, files.feature_damage)
         tiles = tiles_within(families, n_examples, tile_bytes)
-        copy = files.tiles
-        if copy and tiles and copy.order == sha256_of_arrays(*tiles):
-            check = _FirstUse(folder, copy.sums.size, copy.damage).check
-            self._tiles = TileCopy(copy.bins.reshape(-1), tiles, check)
+        if tiles and files.tiles is not None and files.order == sha256_of_arrays(*tiles):
+            check = _FirstUse(folder, files.tile_sums.size, files.tile_damage).check
+            self._tiles = TileCopy(files.tiles.reshape(-1), tiles, check)
 
     @property
     def nbytes(self) -> int:
@@ -167,7 +141,7 @@ class DiskBank(FeatureBank):
 
 
 def _open(folder: Path) -> _BankFiles:
-    """Check header and small files, map the large ones; errors as in `check_bank_files`."""
+    """Check header and small files, map the large ones; DamagedBank if something is wrong."""
     header = read_bank_header(folder)
     if header["format"] != FORMAT:
         raise DamagedBank(f"the disk bank has format {header['format']}, not {FORMAT}")
@@ -188,16 +162,17 @@ def _open(folder: Path) -> _BankFiles:
                 raise DamagedBank(f"{name} is damaged")
             small[name] = np.load(io.BytesIO(content))
     tiles = None
+    tile_sums = small.get(_TILE_SUMS, np.empty(0, np.uint32))
     if _TILES in header["files"]:
-        sums, order = small[_TILE_SUMS], header["files"][_TILES]["order"]
-        shape = sums.size, TILE * n
-        tiles = _TileFiles(np.asarray(_Mapped(folder / _TILES, shape, np.uint8)), sums, order)
+        tiles = np.asarray(_Mapped(folder / _TILES, (tile_sums.size, TILE * n), np.uint8))
     return _BankFiles(
         np.asarray(_Mapped(folder / BINS_FILE, (n_features, n), np.uint8)),
         np.asarray(_Mapped(folder / CUTS_FILE, (n_features, MAX_CUTS), np.float32)),
         small[_N_BINS],
         small[_SUMS],
         tiles,
+        tile_sums,
+        header["files"].get(_TILES, {}).get("order", ""),
     )
 
 
@@ -247,47 +222,31 @@ def write_bank(
     n_jobs: int = 1,
     tile_bytes: int | None = None,
 ) -> None:
-    """Build a bank block by block into files, and flush them to disk.
+    """Build a bank block by block into files of an empty folder, and flush them to disk.
 
     Memory: up to 64 MiB of values and 48 MiB of finished bins for each thread, and a copy of X if
-    that takes at most an eighth of the bank and 256 MiB; then a tile of 64 N bytes. A second copy
-    of the bins, in tiles, is written if it takes at most `tile_bytes`, by default half of the free
-    memory and of the free disk; if the disk is full, a warning is logged and the bank has none.
-
-    `folder` is empty; the caller renames it afterwards, or removes it after an OSError. `rows` are
-    the reference rows, `facts` further entries of the header, including `key`; the others are as in
-    `FeatureBank.build`.
+    that takes at most an eighth of the bank and 256 MiB; then a tile of 64 N bytes. Tiles are
+    written if they take at most `tile_bytes`, by default half of the free memory and of the free
+    disk. `rows` are the reference rows, `facts` further entries of the header, including `key`.
     """
-    first = check_bank_families(families)
-    n_features, n = int(first[-1]), X.shape[0]
-    threads = n_threads(n_jobs)
+    n_features, n = int(check_bank_families(families)[-1]), X.shape[0]
     X = block_order(X, min(n_features * n // 8, _MOST_TURNED))
     n_bins = np.empty(n_features, np.int16)
     sums = np.empty((n_features, 2), np.uint32)
-
-    def work(
-        number: int, start: int, stop: int
-    ) -> tuple[int, NDArray[np.uint8], NDArray[np.float32]]:
-        local = np.arange(start, stop, dtype=np.int64)
-        block = slice(int(first[number]) + start, int(first[number]) + stop)
-        bins = np.empty((stop - start, n), np.uint8)
-        cuts, n_bins[block] = bin_bank_block(families[number], X, local, rows, bins)
-        sums[block] = [feature_checksums(b, c) for b, c in zip(bins, cuts, strict=True)]
-        return block.stop, bins, cuts
-
     files = {}
+    work = binned_blocks(families, X, rows, n_jobs=n_jobs, progress=progress, most=_MOST_BLOCK)
     with (
         (folder / BINS_FILE).open("xb") as bins_file,
         (folder / CUTS_FILE).open("xb") as cuts_file,
-        closing(run_bank_blocks(work, families, n, threads, _MOST_BLOCK)) as finished,
+        closing(work) as blocks,
     ):
         bins_file.write(npy_header((n_features, n), np.uint8))
         cuts_file.write(npy_header((n_features, MAX_CUTS), np.float32))
-        for stop, bins, cuts in finished:
-            bins_file.write(bins.data)
-            cuts_file.write(cuts.data)
-            if progress is not None:
-                progress(stop, n_features)
+        for block in blocks:
+            bins_file.write(block.bins.data)
+            cuts_file.write(block.cuts.data)
+            n_bins[block.features] = block.n_bins
+            sums[block.features] = feature_checksums(block.bins, block.cuts)
         files[BINS_FILE], files[CUTS_FILE] = flushed(bins_file), flushed(cuts_file)
     complete_bank(folder, families, n, files, n_bins, sums, facts, tile_bytes)
 
@@ -302,11 +261,7 @@ def complete_bank(
     facts: Mapping[str, Any],
     tile_bytes: int | None,
 ) -> None:
-    """Write all of a bank but its bins and cuts, whose entries in the header are `files`.
-
-    `n_bins` (F,) and `sums` (F, 2) are the arrays of the files of these names, the others as in
-    `write_bank`.
-    """
+    """Write all of a bank but its bins and cuts, whose entries in the header are `files`."""
     for name, array in ((_N_BINS, n_bins), (_SUMS, sums)):
         files[name] = _write_small(folder / name, array)
     files |= _write_tiles(folder, families, n, tile_bytes)
@@ -362,9 +317,9 @@ def check_disk_bank(folder: Path, *, all_features: bool = False) -> None:
     """Raise DamagedBank as opening a bank does; with `all_features`, check every byte."""
     files = _open(folder)
     if all_features:
-        wrong = [what for what in map(files.damage, range(len(files.bins))) if what]
-        if files.tiles is not None:
-            wrong += filter(None, map(files.tiles.damage, range(len(files.tiles.bins))))
+        damages = [*map(files.feature_damage, range(len(files.bins)))]
+        damages += map(files.tile_damage, range(files.tile_sums.size))
+        wrong = [damage for damage in damages if damage]
         if wrong:
             more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
             raise DamagedBank(wrong[0] + more)

@@ -19,8 +19,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from boostsample.banks.bank import Bank, View
-from boostsample.banks.bank_checksums import digest_of_examples
+from boostsample.banks.bank import Bank, View, digest_of_examples
 from boostsample.banks.binning import (
     assign_bins,
     block_order,

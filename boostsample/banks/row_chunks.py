@@ -1,8 +1,4 @@
-"""Banks whose rows come in chunks, with cuts that are known before: one shard of a larger table.
-
-A bank is feature-major, so a chunk of rows is a piece of each feature. In memory the pieces are
-copied to their places; on disk they are written there, without a map of the file.
-"""
+"""Banks whose rows come in chunks, with cuts that are known before: one shard of a larger table."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from boostsample.banks.binning import (
     assign_bins,
     compute_columns,
     declared_cuts,
+    feature_blocks,
     find_cuts,
 )
 from boostsample.banks.disk import (
@@ -40,13 +37,8 @@ Cuts = tuple[NDArray[np.float32], NDArray[np.int16]]
 
 
 def _blocks(families: Sequence[Family], n: int) -> Iterator[tuple[Family, slice, NDArray[Any]]]:
-    """Blocks of features of n rows, of about 8 MiB of values: family, global range, local."""
-    size = max(SMALL_BLOCK // (4 * max(n, 1)), 1)
-    first = check_bank_families(families)
-    for family, begin in zip(families, first[:-1].tolist(), strict=True):
-        for start in range(0, family.n_features, size):
-            stop = min(start + size, family.n_features)
-            yield family, slice(begin + start, begin + stop), np.arange(start, stop)
+    """Blocks of features of n rows, of about 8 MiB of values."""
+    return feature_blocks(families, max(SMALL_BLOCK // (4 * max(n, 1)), 1))
 
 
 def cuts_of_rows(families: Sequence[Family], X: Any) -> Cuts:
@@ -79,24 +71,9 @@ def memory_bank_of_chunks(
     chunks: Iterable[NDArray[np.uint8]],
     tile_bytes: int | None = None,
 ) -> FeatureBank:
-    """A bank in memory of n rows.
+    """A bank in memory of n rows, from the bins of all rows in order, as of `bins_of_rows`.
 
-    Parameters
-    ----------
-    families : sequence of Family
-    n : int
-        Rows of all chunks together.
-    cuts : tuple
-        See `Cuts`.
-    chunks : iterable of ndarray of uint8, shape (F, m)
-        The bins of all rows, in their order, as of `bins_of_rows`.
-    tile_bytes : int, optional
-        Most bytes of a second copy, as in `FeatureBank.build`.
-
-    Raises
-    ------
-    DataError
-        If the chunks have more or fewer rows than n.
+    `tile_bytes` is as in `FeatureBank.build`. DataError if the chunks do not have n rows.
     """
     bins = aligned(cuts[1].size * n, np.uint8).reshape(-1, n)
     for at, chunk in _placed(chunks, n):
@@ -114,14 +91,9 @@ def disk_bank_of_chunks(
     chunks: Iterable[NDArray[np.uint8]],
     tile_bytes: int | None = None,
 ) -> DiskBank:
-    """A bank of n rows in the files of a new folder; parameters as of `memory_bank_of_chunks`.
+    """A bank of n rows in the files of a new folder, otherwise as `memory_bank_of_chunks`.
 
-    Memory: one chunk. Cost: F writes for each chunk.
-
-    Raises
-    ------
-    DataError
-        If the chunks have more or fewer rows than n, or if the files cannot be written.
+    Memory: one chunk. Cost: F writes for each chunk. DataError also if files cannot be written.
     """
     try:
         folder.mkdir(parents=True)

@@ -110,13 +110,8 @@ def _compile() -> None:
 class TileCopy:
     """The copy, and room for the bins that it gathers: for one user in one thread.
 
-    Parameters
-    ----------
-    bins : ndarray of uint8, shape (tiles * N * 64,)
-        Of `fill_one_tile`, one after another.
-    tiles : FeatureTiles
-    check : callable, optional
-        Called with the numbers of tiles, int64, before they are read; repeats are possible.
+    `bins` is uint8 (tiles * N * 64,), tile by tile. `check` is called with the numbers of tiles
+    before they are read; repeats are possible.
     """
 
     def __init__(

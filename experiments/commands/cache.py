@@ -72,8 +72,7 @@ def verify_cache(keys: tuple[str, ...]) -> None:
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
-    from boostsample.banks.bank_checksums import DamagedBank
-    from boostsample.banks.cache_folder import cache_entries, find_cache_entries
+    from boostsample.banks.cache_folder import DamagedBank, cache_entries, find_cache_entries
     from boostsample.banks.disk import check_disk_bank
 
     banks = find_cache_entries(keys) if keys else cache_entries()

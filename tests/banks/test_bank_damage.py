@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.banks import bank_checksums
+from boostsample.banks import cache_folder
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.bank_checksums import DamagedBank
-from boostsample.banks.cache_folder import banks_dir, remove_from_cache
+from boostsample.banks.cache_folder import DamagedBank, banks_dir, remove_from_cache
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank
 from boostsample.errors import DataError
@@ -58,9 +57,9 @@ def damaged(name: str, folder: Path) -> None:
     elif kind == "list":
         path.write_bytes(b"[]")
     elif kind == "format":
-        facts = bank_checksums.read_bank_header(folder)
+        facts = cache_folder.read_bank_header(folder)
         path.unlink()
-        bank_checksums.write_bank_header(folder, {**facts, "format": 99})
+        cache_folder.write_bank_header(folder, {**facts, "format": 99})
     elif kind == "folder":
         shutil.rmtree(path)
         path.mkdir()

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from boostsample.banks import binning, cache_folder
 from boostsample.banks import cached_bank as cached_bank_module
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.bank_checksums import DamagedBank
-from boostsample.banks.cache_folder import banks_dir, cache_entries
+from boostsample.banks.cache_folder import DamagedBank, banks_dir, cache_entries
 from boostsample.banks.cached_bank import cached_bank, cached_bank_facts
 from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError, SettingError
