@@ -13,8 +13,8 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from boostsample.experiments.plan.descriptions import (
-    DocEntry,
+from boostsample.experiments.commands.listing import (
+    Setting,
     docstring_entries,
     docstring_sections,
 )
@@ -55,7 +55,7 @@ def _class(name: str, kind: type) -> Iterator[str]:
     for key, member in vars(kind).items():
         if isinstance(member, property) and not key.startswith("_"):
             text = docstring_sections(member.__doc__)[""]
-            attributes.append(DocEntry(key, _annotation(member.fget), text))
+            attributes.append(Setting(key, _annotation(member.fget), text))
     if attributes:
         yield "\n".join(
             _item(f"`{name}.{entry.name}`", entry.type, entry.text) for entry in attributes

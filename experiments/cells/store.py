@@ -5,12 +5,10 @@ A file that cannot be used (damaged, of another format or of other numerics) is 
 ``aside``, never removed.
 
 Processes that share a folder claim cells, so that each is trained once. A claim is a file that only
-one process can create, atomically and with its content (by a hard link, which network file systems
-support, too). Its owner touches it every few seconds. A claim is void if its owner is dead (same
-machine, no such process), or if it has not been touched for a minute. Each process measures this
-minute with its own clock, so that clocks of different machines need not agree. If two processes
-take over the same claim at the same instant, both compute the cell, to the same bits: claims save
-work, they do not protect files.
+one process can create; its owner touches it every few seconds. A claim is void if its owner is dead
+(same machine, no such process), or if it has not been touched for a minute by the clock of the
+process that asks. If two processes take over the same claim at the same instant, both compute the
+cell, to the same bits: claims save work, they do not protect files.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import os
 import platform
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -29,7 +27,7 @@ from pathlib import Path
 from boostsample.errors import DataError, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.tasks import CellTask
-from boostsample.files.atomic import atomic_file, remove_stale_files, temporary_file
+from boostsample.files.atomic import atomic_file, remove_stale_files
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_bytes
 
@@ -62,23 +60,6 @@ def _is_alive(number: int) -> bool:
     return True
 
 
-def _create(path: Path, content: bytes) -> None:
-    """Create a file with its content; FileExistsError if it exists."""
-    part = temporary_file(path)
-    try:
-        part.write_bytes(content)
-        try:
-            os.link(part, path)
-        except FileExistsError:
-            raise
-        except OSError:  # a file system without hard links
-            with path.open("xb") as stream:
-                stream.write(content)
-    finally:
-        with suppress(OSError):
-            part.unlink()
-
-
 class Claims:
     """Claims of this process on names, kept in an existing folder."""
 
@@ -96,7 +77,8 @@ class Claims:
         content = json.dumps(owner).encode()
         for _ in range(2):
             try:
-                _create(self._path(name), content)
+                with self._path(name).open("xb") as stream:
+                    stream.write(content)
             except FileExistsError:
                 if not self._is_void(name):
                     return False
@@ -183,9 +165,12 @@ class Store:
         self._cells[task.file_name] = cell
 
     def begun(self, task: CellTask) -> Cell | None:
-        """The longest cell of the run of a task with fewer rounds; None if there is none."""
-        shorter = [cell for cell in self._cells.values() if task.continues(cell.facts)]
-        return max(shorter, key=_planned, default=None)
+        """The longest usable cell of the run of a task with fewer rounds; None if there is none."""
+        return max(self._shorter(task).values(), key=_planned, default=None)
+
+    def _shorter(self, task: CellTask) -> Mapping[str, Cell]:
+        """The usable cells of the run of a task with fewer rounds, by the names of their files."""
+        return {name: cell for name, cell in self._cells.items() if task.continues(cell.facts)}
 
     def take(self, task: CellTask) -> bool:
         """Claim a cell before training it; False if another process is training it."""
@@ -243,19 +228,14 @@ class FolderStore(Store):
             with suppress(FileNotFoundError):  # another process has moved it
                 os.replace(path, target)
 
-    def begun(self, task: CellTask) -> Cell | None:
-        """The longest usable cell of the run of a task with fewer rounds; None if there is none."""
-        return max(self._shorter(task).values(), key=_planned, default=None)
-
-    def _shorter(self, task: CellTask) -> dict[Path, Cell]:
-        """The usable cells of the run of a task with fewer rounds."""
+    def _shorter(self, task: CellTask) -> Mapping[str, Cell]:
         shorter = {}
         for path in self._folder.glob(f"{task.slug}-*.npz"):
             with suppress(FileNotFoundError, DamagedCell):
                 key = key_of_file(path.name)
                 cell = read_cell_file(path, key) if key != task.key else None
                 if cell is not None and task.continues(cell.facts):
-                    shorter[path] = cell
+                    shorter[path.name] = cell
         return shorter
 
     def save(self, task: CellTask, cell: Cell) -> None:
@@ -266,8 +246,8 @@ class FolderStore(Store):
         with self._writing(task.file_name), atomic_file(self._folder / task.file_name) as stream:
             stream.write(cell.to_bytes())
         with self._writing(task.file_name):
-            for path in self._shorter(task):
-                path.unlink(missing_ok=True)
+            for name in self._shorter(task):
+                (self._folder / name).unlink(missing_ok=True)
         self.release(task)
 
     @contextmanager

@@ -41,20 +41,12 @@ class TrainingStopped(Exception):
 
 
 class TrainingWatch:
-    """Progress of a cell, shared with the thread that waits for it, and a request to stop.
-
-    While `compiling`, the worker of the cell prepares: no round has begun.
-    """
+    """Progress of a cell, shared with the thread that waits for it, and a request to stop."""
 
     def __init__(self) -> None:
-        self.compiling = False
         self.rounds = 0
         self.seconds = 0.0
         self.stop: threading.Event | None = None
-
-    def begin(self) -> None:
-        """Called when everything is compiled."""
-        self.compiling = False
 
     def check(self) -> None:
         """Raise `TrainingStopped` if a stop is requested."""

@@ -14,7 +14,7 @@ from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note, print_table
 
 if TYPE_CHECKING:
-    from boostsample.experiments.plan.grid import Grid
+    from boostsample.experiments.plan.plan import Plan
     from boostsample.experiments.plan.prepared import Prepared
     from boostsample.experiments.results.read_folder import Results
     from boostsample.experiments.results.write_folder import ResultsFolder
@@ -142,43 +142,41 @@ def compare(
         display("starting", 0, 0)  # before the slow imports
         from boostsample.experiments import plots
         from boostsample.experiments.plan.grid import grid_entries
-        from boostsample.experiments.run.backends import check_backend, open_backend
-        from boostsample.experiments.run.comparison import JobShare
+        from boostsample.experiments.plan.prepared import prepare_all
+        from boostsample.experiments.run import comparison as job
 
-        grid = _grid(context, jobs)
-        share = None if shard is None else JobShare.parse(shard)
+        plan = replace(_plan(context), n_jobs=jobs)
+        share = None if shard is None else job.JobShare.parse(shard)
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
-        check_backend(backend, jobs)
+        job.check_backend(backend, jobs)
         if overwrite and plot is None:
             raise SettingError(
                 "--overwrite replaces the file of --plot, which is not given; a results folder is "
                 "continued, never replaced: name another one, or leave it out"
             )
         picture = None if plot is None else plots.check_picture(plot, overwrite=overwrite)
-        if picture is not None and len(grid.data) > 1:
+        if picture is not None and len(plan.data) > 1:
             raise SettingError(
-                f"--plot draws one data set, but the grid has {len(grid.data)}; leave it out"
+                f"--plot draws one data set, but the grid has {len(plan.data)}; leave it out"
             )
-        folder = stack.enter_context(_folder(results, grid))
-        prepared = grid.prepare(data_dir)
+        folder = stack.enter_context(_folder(results, plan))
+        prepared = prepare_all(plan, data_dir)
         for data in prepared:
             for note in data.notes:
                 display.say(note)
         about = {
             "command": ["boostsample", *context.obj],
-            "title": grid.title,
-            "entries": grid_entries(grid, prepared),
+            "title": plan.title,
+            "entries": grid_entries(plan, prepared),
         }
         store = folder.begin(prepared, about)
         n_kept = sum(len(data.variants) * data.plan.repeats for data in prepared)
         n_runs = sum(len(v.trained) * data.plan.repeats for data in prepared for v in data.variants)
         if n_runs > n_kept:
-            display.say(f"tuning: {n_runs:,} runs of {grid.plan.n_rounds:,} rounds")
+            display.say(f"tuning: {n_runs:,} runs of {plan.n_rounds:,} rounds")
         try:
-            workers = stack.enter_context(open_backend(backend, jobs))
-            from boostsample.experiments.run import comparison as job
-
+            workers = stack.enter_context(job.open_backend(backend, jobs))
             comparison = job.compare_all(prepared, store, workers, display, display.left, share)
         except BaseException:
             if n_cells := folder.cells_of_grid():
@@ -205,46 +203,30 @@ def compare(
             print_line(f"plot: {picture}")
 
 
-def _grid(context: click.Context, jobs: int | None) -> Grid:
+def _plan(context: click.Context) -> Plan:
     """Combine the grid file, if one is given, and the options that the user gave."""
-    from boostsample.experiments.plan.grid import GridFileData, combined_grid, read_grid_file
-    from boostsample.experiments.plan.plan import parse_marks
+    from boostsample.experiments.plan.grid import GRID_ENTRIES, combined_grid, read_grid_file
+    from boostsample.experiments.plan.plan import DataSource, parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
-        "data": lambda names: tuple(map(GridFileData.parse, names)),
+        "data": lambda names: tuple(map(DataSource.parse, names)),
         "strategies": parse_names,
         "families": parse_names,
         "rounds": parse_marks,
         "bank": Variant.parse,
     }
-    plain = (
-        "repeats",
-        "learner",
-        "budget",
-        "weights",
-        "learning_rate",
-        "smoothing",
-        "seed",
-        "history",
-        "tune",
-        "draws",
-        "score_every",
-    )
-    names = (*plain, *parsers)
-    chosen = {
-        {"weights": "weight_init"}.get(name, name): parsers.get(name, lambda value: value)(
-            context.params[name]
-        )
-        for name in names
-        if options.given_options(context, name)
-    }
+    chosen = {}
+    for entry, setting in GRID_ENTRIES.items():
+        name = setting if setting == "weights" else entry
+        if name != "title" and options.given_options(context, name):
+            value = context.params[name]
+            chosen[entry] = parsers[name](value) if name in parsers else value
     file = context.params["grid"]
-    grid = combined_grid(None if file is None else read_grid_file(file), chosen)
-    return replace(grid, plan=replace(grid.plan, n_jobs=jobs))
+    return combined_grid(None if file is None else read_grid_file(file), chosen)
 
 
-def _folder(results: str | None, grid: Grid) -> ResultsFolder:
+def _folder(results: str | None, plan: Plan) -> ResultsFolder:
     """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
@@ -253,7 +235,7 @@ def _folder(results: str | None, grid: Grid) -> ResultsFolder:
     if results is not None:
         return ResultsFolder(results)
     names = [
-        entry.options.get("name", Path(entry.name).name.partition(".")[0]) for entry in grid.data
+        entry.options.get("name", Path(entry.name).name.partition(".")[0]) for entry in plan.data
     ]
     return ResultsFolder.new("results", "-".join(names))
 

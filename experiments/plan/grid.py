@@ -1,4 +1,4 @@
-"""Grids: data sets, strategies and repetitions to compare, from a TOML file, options, or both.
+"""Grid files: what to compare, in TOML, completed by the options of `boostsample compare`.
 
 A file has entries such as
 
@@ -7,35 +7,29 @@ A file has entries such as
     rounds = [10, 100, 1000]
     budget = "10N"
 
-with the names, meanings and defaults of the options of `boostsample compare`. A strategy is a text,
-as in an option, or a table of its name and settings, in which an array gives alternatives to tune
-over and ``tune = true`` adds the strategy's own tuning grid. A data set is a text, as in an option,
-or a table such as ``{ path = "x.csv", label = "target", drop = ["ID"], families = ["columns"] }``.
-All errors of a file are reported at once. ``plan.json`` of a results folder has the same entries,
-with everything written out: all strategies, settings and families, independent of the defaults of
-later versions.
+with the names, meanings and defaults of the options. A strategy is a text, as in an option, or a
+table of its name and settings, in which an array gives alternatives to tune over and
+``tune = true`` adds the strategy's own tuning grid. A data set is a text, as in an option, or a
+table such as ``{ path = "x.csv", label = "target", drop = ["ID"], families = ["columns"] }``.
+All errors of a file are reported at once. ``plan.json`` of a results folder has the same entries
+with everything written out: strategies, settings and families, independent of later defaults.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
-from boostsample.experiments.data.datasets import dataset_names, load_dataset
-from boostsample.experiments.data.table_reader import (
-    FILE_OPTIONS,
-    check_file_option,
-    split_data_text,
-)
-from boostsample.experiments.plan.plan import Plan, parse_marks
-from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.data.datasets import dataset_names
+from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
+from boostsample.experiments.plan.plan import DataSource, Plan, parse_marks
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.files.json_text import read_json, read_toml
 from boostsample.names import Alternatives, read_setting
@@ -48,75 +42,14 @@ GRID_ENTRIES = {
 """Fields of `Plan` by the names of the entries that fill them."""
 
 
-class GridFileData(NamedTuple):
-    """A data set of a grid, by name or path; without `families`, it has those of the plan.
-
-    `options` are those of `load_dataset`.
-    """
-
-    name: str
-    families: tuple[Variant, ...] | None = None
-    options: Mapping[str, Any] = MappingProxyType({})
-
-    @classmethod
-    def parse(cls, text: str) -> GridFileData:
-        """Parse a name or path with options; SettingError for a wrong value.
-
-        >>> GridFileData.parse("x.csv:label=target").options
-        {'label': 'target'}
-        """
-        name, options = split_data_text(text)
-        for option in options.keys() & set(FILE_OPTIONS):
-            options[option] = check_file_option(option, options[option])
-        return cls(name, None, options)
-
-
-class GridFile(NamedTuple):
-    """A grid file as read; `entries` holds its parsed entries by name."""
-
-    path: Path
-    entries: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Grid:
-    """What to compare on which data sets."""
-
-    data: tuple[GridFileData, ...] = (GridFileData("digits"),)
-    plan: Plan = field(default_factory=Plan)  # families of a `GridFileData` replace these
-    title: str = ""
-
-    def prepare(self, data_dir: str | None = None) -> list[Prepared]:
-        """Load the data sets, from `data_dir` if given, and apply the plan to each of them.
-
-        SettingError or DataError, listing the errors of all data sets, if the plan does not fit.
-        """
-        faults = Faults()
-        prepared: list[Prepared] = []
-        for entry in self.data:
-            with faults.at(entry.name if len(self.data) > 1 else ""):
-                data = load_dataset(
-                    entry.name, data_dir=data_dir, seed=self.plan.seed, **entry.options
-                )
-                if any(other.data.name == data.name for other in prepared):
-                    raise SettingError(
-                        f"data sets need different names, got {data.name!r} twice; give each once, "
-                        "and files different names as in x.csv:name=other"
-                    )
-                families = self.plan.families if entry.families is None else entry.families
-                prepared.append(prepare(data, replace(self.plan, families=families)))
-        faults.raise_all("the grid" if len(self.data) > 1 else "")
-        return prepared
-
-
 def shipped_grids() -> dict[str, Path]:
     """Return the files of the grids that come with the package, by name."""
     folder = Path(__file__).parent / "grids"
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
-def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
-    """Read a grid that comes with the package, or a file.
+def read_grid_file(name_or_path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read a grid that comes with the package, or a file: its parsed entries by name.
 
     SettingError if there is no such grid, or with all its errors and their places; DataError if the
     file cannot be read.
@@ -141,46 +74,42 @@ def read_grid_file(name_or_path: str | os.PathLike[str]) -> GridFile:
     for name, value in parsed.items():
         with faults.at(name):
             entries[name] = _entry(name, value, faults)
-    if entries.get("tune") and "strategies" in entries and not faults:
-        with faults.at("strategies"):
-            Plan(strategies=entries["strategies"], tune=True)
     faults.raise_all(f"the grid '{path}'")
-    return GridFile(path, entries)
+    return entries
 
 
-def combined_grid(file: GridFile | None, options: Mapping[str, Any]) -> Grid:
-    """Combine a grid file with parsed options, `given` by the names of a file's entries.
+def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) -> Plan:
+    """The plan of the entries of a grid file and of parsed options, named as the entries.
 
     SettingError if an option contradicts the file.
     """
-    entries = {} if file is None else dict(file.entries)
+    entries = dict(file or {})
     faults = Faults()
     for name, value in options.items():
         with faults.at(f"--{name.replace('_', '-')}"):
             entry = entries.setdefault(name, value)
-            if entry != value and not (name == "budget" and _same_budget(entry, value)):
+            if entry != value and not (
+                name == "budget" and parse_budget(entry) == parse_budget(value)
+            ):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
                 )
-    if file is not None:
-        faults.raise_all(str(file.path))
-    plan = Plan(**{GRID_ENTRIES[name]: entries[name] for name in GRID_ENTRIES.keys() & entries})
+    faults.raise_all("the grid" if file else "")
+    plan = Plan(**{GRID_ENTRIES[name]: value for name, value in entries.items()})
     if plan.draws is not None and not (plan.tune or any(variant.grid for variant in plan.variants)):
         raise SettingError(
             f"draws are settings to tune with, got {plan.draws} and no tuning; add --tune, or "
             "leave them out"
         )
-    grid = {name: entries[name] for name in ("data", "title") if name in entries}
-    return Grid(plan=plan, **grid)
+    return plan
 
 
-def grid_entries(grid: Grid, prepared: Sequence[Prepared]) -> dict[str, Any]:
-    """The entries of a grid file that makes the same cells, from a grid fitted to its data sets.
+def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
+    """The entries of a grid file that makes the same cells, from a plan and its data sets.
 
     A path to the user's own data stays as it was given.
     """
-    plan = grid.plan
     families = [_families_entry(data_plan) for data_plan in prepared]
     undrawn = {variant.label: variant for variant in plan.undrawn}
     strategies = [
@@ -188,7 +117,7 @@ def grid_entries(grid: Grid, prepared: Sequence[Prepared]) -> dict[str, Any]:
     ]
     shared = all(names == families[0] for names in families)
     data: list[Any] = []
-    for source, data_plan, names in zip(grid.data, prepared, families, strict=True):
+    for source, data_plan, names in zip(plan.data, prepared, families, strict=True):
         is_named = source.name.partition("(")[0] in dataset_names()
         options = {} if is_named else dict(source.options)
         name = data_plan.data.name if is_named else source.name
@@ -197,7 +126,7 @@ def grid_entries(grid: Grid, prepared: Sequence[Prepared]) -> dict[str, Any]:
             entry["families"] = names
         data.append(entry if len(entry) > 1 else entry["name"])
     entries = {
-        "title": grid.title or None,
+        "title": plan.title or None,
         "data": data,
         # If some data sets leave out `full`, the default strategies must stay the default.
         "strategies": strategies[0] if all(s == strategies[0] for s in strategies) else None,
@@ -229,25 +158,14 @@ def _variant_entry(variant: Variant) -> str | dict[str, Any]:
     if not variant.grid and dict(Variant.parse(variant.label).settings) == settings:
         return variant.label
     for key in variant.grid[0].settings if variant.grid else ():
-        values = list(
-            {repr(tried.settings[key]): tried.settings[key] for tried in variant.grid}.values()
-        )
+        tried = [point.settings[key] for point in variant.grid]
+        values = list(dict(zip(map(repr, tried), tried, strict=True)).values())
         if len(values) > 1:  # others are fixed, or come from the strategy's own tuning grid
             settings[key] = values
-    # Grid files have no null: settings read the text "none" as None.
-    return {"name": variant.name, **{key: _without_null(v) for key, v in settings.items()}}
+    return {"name": variant.name, **settings}
 
 
-def _without_null(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_without_null(entry) for entry in value]
-    return "none" if value is None else value
-
-
-def _same_budget(*budgets: str | int) -> bool:
-    """Whether budgets are the same, as are 1000 and "1000"."""
-    first, second = map(parse_budget, budgets)
-    return first == second
+# ---------------------------------------------------------------------------- parsers of entries
 
 
 def _wrong(name: str, rule: str, value: Any) -> SettingError:
@@ -269,8 +187,7 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
         value = Variant.parse(value)
     elif name == "budget":
         value = str(value)  # as on the command line
-    if name in GRID_ENTRIES:  # the plan checks the range
-        Plan(**{GRID_ENTRIES[name]: value})
+    Plan(**{GRID_ENTRIES[name]: value})  # checks the range
     return value
 
 
@@ -306,7 +223,7 @@ def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Var
     return variant
 
 
-def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> GridFileData:
+def _data(item: Any, before: list[DataSource], place: str, faults: Faults) -> DataSource:
     table = {"name": item} if isinstance(item, str) else item
     source = "path" if isinstance(table, dict) and "path" in table else "name"
     if not isinstance(table, dict) or not isinstance(table.get(source), str):
@@ -321,7 +238,7 @@ def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> 
         if key not in FILE_OPTIONS:
             raise unknown("entry of a data set", key, ("path", "families", *FILE_OPTIONS))
         entries[key] = check_file_option(key, value)
-    name, _, written = GridFileData.parse(table[source])
+    name, _, written = DataSource.parse(table[source])
     for key in entries.keys() & written.keys():
         raise SettingError(f"{key} must be given once, got it twice in {item!r}")
     options = {**written, **entries}
@@ -330,7 +247,7 @@ def _data(item: Any, before: list[GridFileData], place: str, faults: Faults) -> 
     families = table.get("families")
     if families is not None:
         families = _items(f"{place}.families", families, faults)
-    return GridFileData(name, families, options)
+    return DataSource(name, families, options)
 
 
 def _variant(kind: str, item: Any) -> Variant:
@@ -355,7 +272,7 @@ def _setting(key: str, value: Any) -> Any:
         return Alternatives(tuple(_setting(key, alternative) for alternative in value))
     if isinstance(value, str):
         return read_setting(value)
-    if isinstance(value, bool | int | float):
+    if value is None or isinstance(value, bool | int | float):  # TOML has no None, plan.json has
         return value
     raise _wrong(key, "a number, text, true or false, or an array of these", value)
 

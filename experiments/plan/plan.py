@@ -1,12 +1,13 @@
-"""A plan: the user's choices for a comparison on one data set."""
+"""A plan: the user's choices for a comparison."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from boostsample.banks.bank_forms import bank_settings
 from boostsample.checks import (
@@ -18,6 +19,11 @@ from boostsample.checks import (
     parse_budget,
 )
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.data.table_reader import (
+    FILE_OPTIONS,
+    check_file_option,
+    split_data_text,
+)
 from boostsample.experiments.plan.variants import Variant, check_variants, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
@@ -28,9 +34,32 @@ _LEAST_GROWTH = 0.01
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
 
+class DataSource(NamedTuple):
+    """A data set by name or path; without `families`, it has those of the plan.
+
+    `options` are those of `load_dataset`.
+    """
+
+    name: str
+    families: tuple[Variant, ...] | None = None
+    options: Mapping[str, Any] = MappingProxyType({})
+
+    @classmethod
+    def parse(cls, text: str) -> DataSource:
+        """Parse a name or path with options; SettingError for a wrong value.
+
+        >>> DataSource.parse("x.csv:label=target").options
+        {'label': 'target'}
+        """
+        name, options = split_data_text(text)
+        for option in options.keys() & set(FILE_OPTIONS):
+            options[option] = check_file_option(option, options[option])
+        return cls(name, None, options)
+
+
 @dataclass(frozen=True)
 class Plan:
-    """What to compare on a data set.
+    """What to compare.
 
     Parameters
     ----------
@@ -68,6 +97,10 @@ class Plan:
         forty numbers on a log scale; smoothed errors need about 1.
     bank : Variant
         Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`.
+    data : tuple of DataSource
+        The data sets of `boostsample compare`; the function `compare` is given its data set.
+    title : str
+        Title of tables and reports.
 
     Raises
     ------
@@ -91,9 +124,20 @@ class Plan:
     draws: int | None = None
     score_every: float | None = None
     bank: Variant = field(default_factory=partial(Variant, "memory"))
+    data: tuple[DataSource, ...] = (DataSource("digits"),)
+    title: str = ""
 
     def __post_init__(self) -> None:
-        _check_rounds(self.marks)
+        if not self.marks:
+            raise SettingError(
+                "the rounds of a plan must name at least one number of stumps, got none"
+            )
+        for mark in self.marks:
+            check_count("each of the rounds", mark, MOST_ROUNDS)
+        if any(a >= b for a, b in itertools.pairwise(self.marks)):
+            raise SettingError(
+                f"rounds must rise and differ, got {', '.join(map(str, self.marks))}"
+            )
         check_count("repeats", self.repeats, MOST_REPEATS)
         check_integer("seed", self.seed, 0)
         if self.draws is not None:
@@ -162,13 +206,3 @@ def parse_marks(text: str) -> tuple[int, ...]:
         raise SettingError(
             f"rounds must be whole numbers separated by commas, as in 10,100,300, got {text!r}"
         ) from None
-
-
-def _check_rounds(marks: Sequence[int]) -> None:
-    """Raise SettingError unless these are increasing numbers of stumps, one or more."""
-    if not marks:
-        raise SettingError("the rounds of a plan must name at least one number of stumps, got none")
-    for mark in marks:
-        check_count("each of the rounds", mark, MOST_ROUNDS)
-    if any(a >= b for a, b in itertools.pairwise(marks)):
-        raise SettingError(f"rounds must rise and differ, got {', '.join(map(str, marks))}")

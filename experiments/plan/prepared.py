@@ -18,6 +18,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.common.machine import machine_memory
 from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
@@ -95,6 +96,27 @@ def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) ->
     tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
     used = variant.strategy().settings_in_use(pool, budget, n_rounds)
     return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
+
+
+def prepare_all(plan: Plan, data_dir: str | None = None) -> list[Prepared]:
+    """Load the data sets of a plan, from `data_dir` if given, and apply the plan to each of them.
+
+    SettingError or DataError, listing the errors of all data sets, if the plan does not fit.
+    """
+    faults = Faults()
+    prepared: list[Prepared] = []
+    for source in plan.data:
+        with faults.at(source.name if len(plan.data) > 1 else ""):
+            data = load_dataset(source.name, data_dir=data_dir, seed=plan.seed, **source.options)
+            if any(other.data.name == data.name for other in prepared):
+                raise SettingError(
+                    f"data sets need different names, got {data.name!r} twice; give each once, "
+                    "and files different names as in x.csv:name=other"
+                )
+            families = plan.families if source.families is None else source.families
+            prepared.append(prepare(data, replace(plan, families=families)))
+    faults.raise_all("the grid" if len(plan.data) > 1 else "")
+    return prepared
 
 
 def prepare(data: Dataset, plan: Plan) -> Prepared:

@@ -1,79 +1,99 @@
 """Backends that train cells: threads, processes of this machine, a Dask cluster.
 
 The rows do not depend on the backend. Threads share the plan's bank. Processes map a bank on disk
-that this process builds, as each would need its own bank in memory. The data are sent once to each
-worker; with a cell only its task and the result are sent.
+that this process builds. Each worker receives the data once, with a cell only its task.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
-import re
 import signal
 import threading
 import time
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
-from boostsample.errors import SettingError, StrategyError, one_line
+from boostsample.errors import StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     train_cell,
+    warm_up_key,
+    warm_up_training,
 )
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backend import (
-    OF_TERMINAL,
-    Backend,
-    WorkerLost,
-    Workplace,
-    n_cores,
-    without_terminal,
-)
-
-BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
-"""Names that `open_backend` accepts."""
+from boostsample.threads.threads import n_threads
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
 _IDLE = 20.0
 """Seconds after which a process without a cell ends; the next cell starts it again."""
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+_OF_TERMINAL = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
+"""Signals that a terminal sends to all processes of a command."""
 _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"), "1"
 )
+_MOST_SPLITS = 2  # splits that a worker process keeps in memory
 
 
-def check_backend(name: str, n_jobs: int | None) -> None:
-    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
-    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
-        raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
-    if name == "serial" and n_jobs not in (None, 1):
-        raise SettingError(
-            f"the backend serial trains one cell at a time, got --jobs {n_jobs}; leave --jobs out, "
-            "or take --backend threading"
-        )
-    if name.startswith("dask") and importlib.util.find_spec("distributed") is None:
-        raise SettingError(
-            "the backend dask needs the package distributed, which is not installed; run "
-            "pip install 'boostsample[dask]', or take --backend loky"
-        )
+class WorkerLost(Exception):
+    """The worker of a cell has died, left or stopped; the message is a phrase that says how."""
 
 
-def open_backend(name: str, n_jobs: int | None) -> Backend:
-    """Open a backend by name; errors as in `check_backend`."""
-    check_backend(name, n_jobs)
-    if name in ("threading", "serial"):
-        return _ThreadBackend(n_cores(n_jobs, 1))
+class Backend(AbstractContextManager["Backend"]):
+    """Workers that train cells; a context manager that ends them."""
+
+    in_process = False
+    """Whether cells are trained on a `TrainingSplit` of this process, given to `submit`."""
+
+    def __init__(self, n_workers: int = 1) -> None:
+        self._n_workers = n_workers
+        self._prepared: Prepared | None = None
+
+    @property
+    def n_workers(self) -> int:
+        """Cells that can be trained at once; 0 while the backend waits for a worker."""
+        return self._n_workers
+
+    def begin(self, prepared: Prepared) -> None:
+        """Set the data of the cells that are submitted next."""
+        self._prepared = prepared
+
+    @abstractmethod
+    def submit(
+        self,
+        task: CellTask,
+        before: Cell | None,
+        split: TrainingSplit | None,
+        watch: TrainingWatch,
+    ) -> Future[Cell]:
+        """Start `train_cell`; at most `n_workers` at once. `WorkerLost`: it can be retried."""
+
+    def look(self) -> None:
+        """Notice lost workers; called about ten times a second.
+
+        DataError if the backend has waited in vain for a worker.
+        """
+
+    def end(self) -> None:
+        """Stop all training immediately."""
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+def local_backend(name: str, n_jobs: int | None) -> Backend:
+    """Processes for "loky", else threads of this process."""
     if name == "loky":
-        return _Processes(n_cores(n_jobs, -1))
-    from boostsample.experiments.run.dask_backend import DaskBackend
-
-    return DaskBackend(name, n_jobs)
+        return _Processes(n_threads(-1 if n_jobs is None else n_jobs))
+    return _ThreadBackend(n_threads(1 if n_jobs is None else n_jobs))
 
 
 class _ThreadBackend(Backend):
@@ -102,6 +122,52 @@ class _ThreadBackend(Backend):
         self._pool.shutdown(cancel_futures=True)
 
 
+class Workplace:
+    """Trains cells in a worker process; its threads share the splits."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._splits: OrderedDict[tuple[str, ...], TrainingSplit] = OrderedDict()
+        self._warm: set[tuple[str, ...]] = set()
+
+    def work(
+        self, prepared: Prepared, task: CellTask, before: Cell | None, watch: TrainingWatch
+    ) -> Cell:
+        """Compile all that a cell needs, and train it, see `train_cell`."""
+        warm = warm_up_key(prepared, task)
+        place = (*warm[:-1], str(task.facts["split"]))
+        with self._lock:
+            split = self._splits.get(place)
+            if split is None:
+                form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
+                split = TrainingSplit(prepared, task.repetition, form=form)
+                self._splits[place] = split
+                while len(self._splits) > _MOST_SPLITS:
+                    self._splits.popitem(last=False)
+            is_trained = before is not None and before.key == task.key
+            if not is_trained and warm not in self._warm:
+                warm_up_training(split, task)
+                self._warm.add(warm)
+        return train_cell(split, task, watch, before)
+
+
+@contextmanager
+def without_terminal() -> Iterator[None]:
+    """Start processes that ignore what a terminal sends: Ctrl-C, and SIGHUP when it closes.
+
+    The process that starts them receives it as well and ends them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in _OF_TERMINAL}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class _Orphan(TrainingWatch):
     """Ends a process whose parent has died."""
 
@@ -123,7 +189,7 @@ def _begin_work(prepared: Prepared) -> None:
     from joblib.externals.loky import process_executor
 
     process_executor._USE_PSUTIL = False  # banks that are kept would be taken for a leak
-    for number in OF_TERMINAL:
+    for number in _OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)  # the parent ends us
     _here.update(prepared=prepared, workplace=Workplace())
 
@@ -214,12 +280,11 @@ class _Processes(Backend):
 
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers)
-        self._prepared: Prepared | None = None
         self._workers: list[_Process] = []
 
     def begin(self, prepared: Prepared) -> None:
         self.end()
-        self._prepared = prepared
+        super().begin(prepared)
 
     def submit(
         self,
@@ -232,9 +297,10 @@ class _Processes(Backend):
         for lost in [worker for worker in self._workers if worker.is_lost]:
             self._workers.remove(lost)
             lost.close()
-        idle = (one for one in self._workers if one.cell is None or one.cell.done())
-        worker = next(idle, None)
-        if worker is None:
+        idle = [worker for worker in self._workers if worker.cell is None or worker.cell.done()]
+        if idle:
+            worker = idle[0]
+        else:
             worker = _Process(self._prepared)
             self._workers.append(worker)
         return worker.train(task, before)

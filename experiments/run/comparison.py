@@ -8,22 +8,45 @@ depend on the plan alone.
 
 from __future__ import annotations
 
+import importlib.util
+import logging
+import math
 import re
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
-from boostsample.experiments.cells.tasks import task_groups
+from boostsample.experiments.cells.tasks import CellTask, task_groups
+from boostsample.experiments.cells.training import (
+    TrainingSplit,
+    TrainingStopped,
+    TrainingWatch,
+    warm_up_key,
+    warm_up_training,
+)
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
-from boostsample.experiments.run.backend import Backend
-from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.schedule import Schedule
+from boostsample.experiments.run.backends import Backend, WorkerLost, local_backend
+from boostsample.threads.threads import n_threads
+
+BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
+"""Names that `open_backend` accepts."""
+
+
+_POLL = 0.1
+_CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
+_TRIES = 3  # workers that may be lost while they train a cell before it fails
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,6 +72,32 @@ class JobShare:
     def share_of(self, keys: Sequence[str]) -> set[str]:
         """The keys of this share."""
         return set(sorted(set(keys))[self.index - 1 :: self.count])
+
+
+def check_backend(name: str, n_jobs: int | None) -> None:
+    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
+    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
+        raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
+    if name == "serial" and n_jobs not in (None, 1):
+        raise SettingError(
+            f"the backend serial trains one cell at a time, got --jobs {n_jobs}; leave --jobs out, "
+            "or take --backend threading"
+        )
+    if name.startswith("dask") and importlib.util.find_spec("distributed") is None:
+        raise SettingError(
+            "the backend dask needs the package distributed, which is not installed; run "
+            "pip install 'boostsample[dask]', or take --backend loky"
+        )
+
+
+def open_backend(name: str, n_jobs: int | None) -> Backend:
+    """Open a backend by name; errors as in `check_backend`."""
+    check_backend(name, n_jobs)
+    if not name.startswith("dask"):
+        return local_backend(name, n_jobs)
+    from boostsample.experiments.run.dask_backend import DaskBackend
+
+    return DaskBackend(name, n_jobs)
 
 
 def compare(data: Dataset, plan: Plan | None = None, progress: Progress | None = None) -> Results:
@@ -117,3 +166,231 @@ def compare_all(
             "command again"
         )
     return replace(results, settings=finished_record(record, results.runs))
+
+
+@dataclass(eq=False)
+class Job:
+    """A cell of a comparison; `watch` has the rounds and seconds of its training."""
+
+    task: CellTask
+    known: Cell | None = None  # the cell, if it only lacks scores
+    done: bool = False
+    tries: int = 0
+    n_begun: int = 0  # rounds of the run that is continued
+    watch: TrainingWatch = field(default_factory=TrainingWatch)
+    error: BaseException | None = None
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """Data set and strategy; cells of a kind take about the same time."""
+        return str(self.task.facts["data"]["name"]), self.task.variant.name
+
+    def finish(self, cell: Cell) -> None:
+        """Record the complete cell."""
+        self.done = True
+        self.watch.rounds, self.watch.seconds = cell.n_rounds, float(cell.about["wall"])
+
+
+class Schedule:
+    """Trains cells on a backend and puts them into a store.
+
+    Existing cells are not trained again; those with fewer rounds are continued. Cells that another
+    process of the same folder is training are skipped; at the end, this process waits for them, or
+    takes them over if the other one dies. A cell whose worker is lost is tried again; after a
+    second loss without other cells beside it, so that a cell that kills its workers can be
+    identified.
+    """
+
+    def __init__(
+        self, store: Store, backend: Backend, report: Progress, left: Callable[[float | None], None]
+    ) -> None:
+        self._store = store
+        self._backend = backend
+        self._report = report
+        self._left = left
+        self._jobs: list[Job] = []
+        self._in_flight: dict[Future[Cell], Job] = {}
+        self._warm: set[tuple[str, ...]] = set()
+        self._said: set[str] = set()
+
+    def run(self, parts: Sequence[tuple[Prepared, Sequence[CellTask]]]) -> None:
+        """Train cells by data set and split; wait for those that other processes train.
+
+        BoostSampleError if a cell fails (of several, that of the first one in the given order) or
+        cannot be stored.
+        """
+        jobs = [(prepared, [Job(task) for task in tasks]) for prepared, tasks in parts]
+        self._jobs = [job for _, of_data in jobs for job in of_data]
+        for n_seen, job in enumerate(self._jobs):
+            self._report("looking for cells", n_seen, len(self._jobs))
+            job.known = self._find(job)
+        while True:
+            for prepared, of_data in jobs:
+                self._run_data(prepared, of_data)
+            if all(job.done for job in self._jobs):
+                break
+            until = time.monotonic() + _CHECK_AGAIN
+            while time.monotonic() < until:
+                self._tick()
+                time.sleep(_POLL)
+        self._tick()
+
+    def _find(self, job: Job) -> Cell | None:
+        """The cell of a job if it only lacks scores; the job is done if it lacks nothing."""
+        task, cell = job.task, self._store.load(job.task)
+        if cell is not None and cell.has(task.points, task.marks, task.history):
+            job.finish(cell)
+        elif cell is not None and (cell.history is not None or not task.history):
+            return cell
+        return None
+
+    def _run_data(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
+        """Train the cells of a data set, except those that other processes work on."""
+        began = False
+        splits: dict[str, deque[Job]] = {}
+        for job in jobs:
+            if not job.done:
+                splits.setdefault(str(job.task.facts["split"]), deque()).append(job)
+        for waiting in splits.values():
+            while waiting and not self._take(waiting[0]):
+                waiting.popleft()
+            if waiting:
+                if not began:
+                    self._backend.begin(prepared)
+                    began = True
+                self._run_split(self._split(prepared, waiting), waiting)
+
+    def _take(self, job: Job) -> bool:
+        """Claim a cell; False if another process trains it, or has completed it by now."""
+        if not self._store.take(job.task):
+            return False
+        if job.known is None:
+            self._find(job)
+        if job.done:
+            self._store.release(job.task)
+        return not job.done
+
+    def _run_split(self, split: TrainingSplit, waiting: deque[Job]) -> None:
+        """Train the cells of a split, of which the first one may be claimed already."""
+        while waiting or self._in_flight:
+            while waiting and self._has_room(waiting[0]):
+                job = waiting.popleft()
+                if self._take(job):
+                    self._submit(job, split)
+            self._tick()
+            if self._in_flight:
+                done, _ = wait(self._in_flight, _POLL, FIRST_COMPLETED)
+                self._collect(done, waiting)
+            elif waiting:  # for a worker
+                time.sleep(_POLL)
+            if any(job.error for job in self._jobs):
+                self._backend.end()
+                done, _ = wait(self._in_flight, 1.0)
+                self._collect(done, waiting)
+                raise next(job.error for job in self._jobs if job.error)
+
+    def _has_room(self, job: Job) -> bool:
+        """Whether a job can be submitted now; one that has lost two workers runs alone."""
+        alone = any(other.tries > 1 for other in (job, *self._in_flight.values()))
+        return len(self._in_flight) < min(self._backend.n_workers, 1 if alone else math.inf)
+
+    def _split(self, prepared: Prepared, jobs: Sequence[Job]) -> TrainingSplit:
+        """The split of the jobs with its bank, which other processes read from disk."""
+        form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
+        # Other processes warm up themselves, with kernels from the cache that is filled here.
+        new = [job.task for job in jobs if job.known is None]
+        cold = {warm_up_key(prepared, task): task for task in new}
+        cold = {key: task for key, task in cold.items() if key not in self._warm}
+        n_jobs = prepared.plan.n_jobs
+        split = TrainingSplit(
+            prepared,
+            jobs[0].task.repetition,
+            progress=partial(self._report, "features"),
+            n_jobs=n_threads(-1 if n_jobs is None else n_jobs),
+            form=form,
+        )
+        for n_done, task in enumerate(cold.values()):
+            self._report("compiling", n_done, len(cold))
+            self._store.beat()
+            warm_up_training(split, task)
+        if cold:
+            self._report("compiling", len(cold), len(cold))
+        self._warm |= cold.keys()
+        return split
+
+    def _submit(self, job: Job, split: TrainingSplit) -> None:
+        job.watch = TrainingWatch()
+        before = self._store.begun(job.task) if job.known is None else job.known
+        job.n_begun = 0 if before is None or job.known else before.facts["n_rounds"]
+        self._in_flight[self._backend.submit(job.task, before, split, job.watch)] = job
+
+    def _collect(self, done: set[Future[Cell]], waiting: deque[Job]) -> None:
+        """Store finished cells; queue jobs again whose workers were lost."""
+        for future in done:
+            job = self._in_flight.pop(future)
+            error = WorkerLost("it gave up") if future.cancelled() else future.exception()
+            if error is None:
+                cell = future.result()
+                self._store.save(job.task, cell)
+                self._tell(job, cell)
+                job.finish(cell)
+                continue
+            job.watch = TrainingWatch()
+            self._store.release(job.task)
+            if isinstance(error, WorkerLost):
+                job.tries += 1
+                if job.tries < _TRIES:
+                    waiting.appendleft(job)
+                    continue
+                error = StrategyError(
+                    f"{job.task.name}: {_TRIES} workers were lost over this cell, the last time: "
+                    f"{error}; it may need more memory than there is: take fewer --jobs, or leave "
+                    "it out"
+                )
+            if not isinstance(error, TrainingStopped):
+                job.error = error
+
+    def _tell(self, job: Job, cell: Cell) -> None:
+        """Say once for each strategy whether runs with fewer rounds were continued."""
+        if not job.n_begun:
+            return
+        name = f"{job.task.variant.label} of {cell.facts['data']['name']}"
+        why = cell.about.get("trained_anew", "")
+        how = f"are trained anew: {why}" if why else "are continued"
+        said = f"{name}: runs of {job.n_begun:,} rounds {how}"
+        if said not in self._said:
+            self._said.add(said)
+            _LOG.info("%s", said)
+
+    def _tick(self) -> None:
+        """Renew the claims, notice lost workers and report progress."""
+        self._store.beat()
+        self._backend.look()
+        n_done = sum(job.task.n_rounds if job.done else job.watch.rounds for job in self._jobs)
+        self._report("boosting", n_done, sum(job.task.n_rounds for job in self._jobs))
+        self._left(seconds_left(self._jobs, max(self._backend.n_workers, 1)))
+
+
+def seconds_left(jobs: Sequence[Job], n_workers: int) -> float | None:
+    """Estimated seconds until all cells are complete; None while unknown.
+
+    The seconds per round are those of finished cells of the same kind, including those of earlier
+    commands; without any, of running cells; without these, of other kinds.
+    """
+    rates: dict[tuple[str, str], float] = {}
+    for done in (False, True):
+        sums: dict[tuple[str, str], tuple[float, int]] = {}
+        for job in jobs:
+            if job.done == done and job.watch.rounds:
+                seconds, rounds = sums.get(job.kind, (0.0, 0))
+                sums[job.kind] = seconds + job.watch.seconds, rounds + job.watch.rounds
+        rates |= {kind: seconds / rounds for kind, (seconds, rounds) in sums.items()}
+    if not rates:
+        return None
+    usual = sum(rates.values()) / len(rates)
+    each = [
+        (job.task.n_rounds - job.watch.rounds) * rates.get(job.kind, usual)
+        for job in jobs
+        if not job.done
+    ]
+    return max(sum(each) / n_workers, max(each, default=0.0))

@@ -124,7 +124,11 @@ class Cluster:
         return subprocess.Popen(
             [sys.executable, *args],
             cwd=self._folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={
+                **os.environ,
+                "PYTHONPATH": str(ROOT),
+                "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
+            },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

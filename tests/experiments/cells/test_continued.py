@@ -17,8 +17,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.comparison import compare_all
+from boostsample.experiments.run.comparison import compare_all, open_backend
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump

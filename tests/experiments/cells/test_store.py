@@ -23,9 +23,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.comparison import JobShare, compare_all
-from boostsample.experiments.run.schedule import Schedule
+from boostsample.experiments.run.comparison import JobShare, Schedule, compare_all, open_backend
 from tests.experiments.small_runs import timeless
 
 
@@ -297,19 +295,6 @@ def test_a_claim_that_was_taken_over_is_not_taken_back(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_without_hard_links_claims_work_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, living: Any
-) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "link", refuse)
-    assert Claims(tmp_path).take("b")
-    foreign_claim(tmp_path, living.pid)
-    assert not Claims(tmp_path).take("a")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.claim", "b.claim"]
-
-
 def test_cells_of_another_process_are_waited_for(
     prepared: Prepared,
     undisturbed: list[dict[str, Any]],
@@ -328,7 +313,7 @@ def test_cells_of_another_process_are_waited_for(
         json.dumps({"place": claims_module._place(), "process": living.pid, "id": "x"})
     )
     trained = count_training(monkeypatch)
-    monkeypatch.setattr("boostsample.experiments.run.schedule._CHECK_AGAIN", 0.05)
+    monkeypatch.setattr("boostsample.experiments.run.comparison._CHECK_AGAIN", 0.05)
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "boosting" and len(list((tmp_path / "cells").glob("*.npz"))) == 3:

@@ -15,10 +15,11 @@ import boostsample
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data import datasets
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.plan import grid as grid_module
+from boostsample.experiments.plan import prepared as prepared_module
+from boostsample.experiments.plan.grid import shipped_grids
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import comparison as compare_module
-from boostsample.experiments.run import schedule as schedule_module
+from boostsample.experiments.run.comparison import Schedule
 from boostsample.registry import FAMILIES, LEARNERS, strategy_names
 from tests.test_import_light import packages_of
 
@@ -60,7 +61,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
         ("families", FAMILIES),
         ("learners", LEARNERS),
         ("data", datasets.dataset_names()),
-        ("grids", grid_module.shipped_grids()),
+        ("grids", shipped_grids()),
     ]:
         assert main(["list", kind]) == 0
         lines = capsys.readouterr().out.splitlines()
@@ -118,7 +119,7 @@ def test_the_same_command_again_computes_nothing(
     assert len(before) == 2 + 5 * 2  # plan and table; the cells
     table = capsys.readouterr().out
     with monkeypatch.context() as patch:
-        patch.setattr(schedule_module.Schedule, "_submit", lambda *_: pytest.fail("it trained"))
+        patch.setattr(Schedule, "_submit", lambda *_: pytest.fail("it trained"))
         assert main([*QUICK, "--results", "mine"]) == 0
     assert capsys.readouterr().out == table
     assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
@@ -182,7 +183,7 @@ def test_what_the_library_logs_is_shown(
         log.debug("a detail")
         return load(*args, **settings)
 
-    monkeypatch.setattr(grid_module, "load_dataset", slowly)
+    monkeypatch.setattr(prepared_module, "load_dataset", slowly)
     assert main(QUICK) == 0
     err = capsys.readouterr().err
     assert "boostsample: downloading https://example.org/x\n" in err

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.plan.descriptions import PAPERS, describe
+from boostsample.experiments.commands.listing import PAPERS, describe
 from boostsample.registry import (
     FAMILIES,
     STRATEGIES,

@@ -15,6 +15,7 @@ from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, MISSING_MARKS
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
+from boostsample.experiments.plan.prepared import prepare_all
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
@@ -73,7 +74,7 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     pandas.read_csv("x.csv").to_parquet("y.parquet")
     Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")
     assert set(tomllib.loads(block("toml"))) == {"data"}
-    grid = [one.data for one in combined_grid(read_grid_file("grid.toml"), {}).prepare()]
+    grid = [one.data for one in prepare_all(combined_grid(read_grid_file("grid.toml"), {}))]
     text, *_ = re.findall(r"compare --data (\S+)", PAGE)
     for data in (*grid, load_dataset(text)):
         assert data.columns == ("width", "height")

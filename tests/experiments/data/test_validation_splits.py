@@ -14,11 +14,12 @@ from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.grid import (
-    GridFileData,
     combined_grid,
     grid_entries,
     read_grid_file,
 )
+from boostsample.experiments.plan.plan import DataSource
+from boostsample.experiments.plan.prepared import prepare_all
 
 
 def csv_file(folder: Path) -> Path:
@@ -85,7 +86,7 @@ def test_a_share_out_of_range_is_one_clear_line(value: object) -> None:
     with pytest.raises(SettingError, match=r"above 0 and at most 0\.5, got"):
         load_dataset("digits", validation=value)
     with pytest.raises(SettingError, match=r"above 0 and at most 0\.5, got"):
-        GridFileData.parse(f"digits:validation={value}")
+        DataSource.parse(f"digits:validation={value}")
 
 
 def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> None:
@@ -99,11 +100,11 @@ def test_grid_files_take_the_option_as_text_and_in_tables(tmp_path: Path) -> Non
     text = f'data = [{", ".join(entries)}]\nstrategies = ["uniform-naive"]\nrounds = [2]\n'
     (tmp_path / "grid.toml").write_text(text)
     grid = combined_grid(read_grid_file(tmp_path / "grid.toml"), {})
-    prepared = grid.prepare()
+    prepared = prepare_all(grid)
     names = [part.data.name for part in prepared]
     assert names[1:] == [f"{names[0]}:validation=0.2", "digits:validation=0.25", "x:validation=0.5"]
     (tmp_path / "again.json").write_text(json.dumps({"entries": grid_entries(grid, prepared)}))
-    again = combined_grid(read_grid_file(tmp_path / "again.json"), {}).prepare()
+    again = prepare_all(combined_grid(read_grid_file(tmp_path / "again.json"), {}))
     assert [part.data.name for part in again] == names
     keys = [[task.key for group in task_groups(p) for task in group] for p in prepared]
     assert keys == [[task.key for group in task_groups(p) for task in group] for p in again]

@@ -12,15 +12,13 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plan.grid import (
-    Grid,
-    GridFileData,
     combined_grid,
     grid_entries,
     read_grid_file,
     shipped_grids,
 )
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.plan import DataSource, Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare_all
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import read_results
@@ -52,21 +50,21 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-def read(text: str) -> Grid:
+def read(text: str) -> Plan:
     Path("grid.toml").write_text(text, "utf-8")
     return combined_grid(read_grid_file("grid.toml"), {})
 
 
 def test_every_entry_is_read() -> None:
     grid = read(ENTRIES)
-    assert grid.title == "Two of them"
-    assert grid.data == (
-        GridFileData("chess(d=3,n=60)"),
-        GridFileData("diagonal(d=5,n=60)", (Variant("columns"),)),
-    )
     two = Variant("uniform-naive", {"n_features": Alternatives((1, 2))}).tuned()
     bandit = Variant("ucb", {"exploration": 0.5, "reward_scale": 30.0, "pulls": "Q.1"})
-    assert grid.plan == Plan(
+    assert grid == Plan(
+        data=(
+            DataSource("chess(d=3,n=60)"),
+            DataSource("diagonal(d=5,n=60)", (Variant("columns"),)),
+        ),
+        title="Two of them",
         strategies=(Variant("laminating"), two, bandit),
         marks=(2, 4),
         repeats=2,
@@ -78,19 +76,19 @@ def test_every_entry_is_read() -> None:
         bank=Variant("memory", {"reference": 30}),
         history=True,
     )
-    assert [variant.label for variant in grid.plan.variants][1] == "uniform-naive*"
+    assert [variant.label for variant in grid.variants][1] == "uniform-naive*"
 
 
 def test_the_same_budget_as_number_and_as_text_is_no_contradiction() -> None:
     Path("grid.toml").write_text("budget = 1000\n", encoding="utf-8")
     grid = combined_grid(read_grid_file("grid.toml"), {"budget": "1000"})
-    assert grid.plan.budget == "1000"
+    assert grid.budget == "1000"
     with pytest.raises(SettingError, match="the grid has another budget than this option"):
         combined_grid(read_grid_file("grid.toml"), {"budget": "1000N"})
 
 
 def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:
-    assert read("") == Grid() == combined_grid(None, {})
+    assert read("") == Plan() == combined_grid(None, {})
 
 
 @pytest.mark.parametrize(
@@ -102,12 +100,12 @@ def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:
     ],
 )
 def test_a_strategy_is_tuned_when_the_file_says_so(entry: str, tuned: int) -> None:
-    (variant,) = read(f"strategies = [{entry}]").plan.variants
+    (variant,) = read(f"strategies = [{entry}]").variants
     assert len(variant.trained) == tuned
 
 
 def test_tune_is_for_all_that_have_a_grid() -> None:
-    plan = read('tune = true\nstrategies = ["ucb", "laminating"]').plan
+    plan = read('tune = true\nstrategies = ["ucb", "laminating"]')
     assert [len(variant.trained) for variant in plan.variants] == [24, 1]
 
 
@@ -175,21 +173,21 @@ def test_a_grid_that_there_is_not() -> None:
 @pytest.mark.parametrize("name", shipped_grids())
 def test_the_grids_of_the_papers_are_sound(name: str) -> None:
     grid = combined_grid(read_grid_file(name), {})
-    assert grid.plan.marks == (10, 100, 1000, 10000)
+    assert grid.marks == (10, 100, 1000, 10000)
     assert grid.title
     if name == "df11-mnist-noise":
-        noises = [variant.strategy().noise for variant in grid.plan.variants]
+        noises = [variant.strategy().noise for variant in grid.variants]
         assert noises == ["paper", "deconvolved"]
     elif name.startswith("df11"):
-        names = [variant.label for variant in grid.plan.variants]
+        names = [variant.label for variant in grid.variants]
         assert names == [
             "uniform-naive", "uniform-1q", "uniform-q1", "ucb*", "exp3p*", "epsilon-greedy*",
             "mas-naive", "mas-1q", "mas-q1", "laminating",
         ]  # fmt: skip
-        assert {len(variant.trained) for variant in grid.plan.variants} == {1, 10}
-        assert (grid.plan.repeats, grid.plan.budget, grid.plan.weights) == (10, "10N", "uniform")
+        assert {len(variant.trained) for variant in grid.variants} == {1, 10}
+        assert (grid.repeats, grid.budget, grid.weights) == (10, "10N", "uniform")
     else:
-        prepared = grid.prepare()
+        prepared = prepare_all(grid)
         assert [one.data.name for one in prepared] == [
             "diagonal(d=10,J=4,q=0.1,n=1334)",
             "chess(d=10,J=3,L=3,n=1334)",
@@ -225,8 +223,8 @@ def test_a_file_and_options_that_complete_it_make_a_run(
 
 def test_tables_and_texts_of_files_say_the_same() -> None:
     Path("x.csv").write_text("ID,y,u\nr0,a,1\nr1,b,2\nr2,a,3\nr3,b,4\n", "utf-8")
-    text = GridFileData("x.csv", None, {"label": "y", "drop": ["ID"]})
-    assert GridFileData.parse("x.csv:label=y:drop=ID") == text
+    text = DataSource("x.csv", None, {"label": "y", "drop": ["ID"]})
+    assert DataSource.parse("x.csv:label=y:drop=ID") == text
     tables = [
         '{ path = "x.csv", label = "y", drop = ["ID"] }',
         '{ name = "x.csv", label = "y", drop = "ID" }',
@@ -236,11 +234,11 @@ def test_tables_and_texts_of_files_say_the_same() -> None:
     for table in tables[:3]:
         assert read(f"data = [{table}]").data == (text,)
     both = f'data = [{tables[0]}, {tables[3]}]\nstrategies = ["uniform-naive"]'
-    one, other = [prepared.data for prepared in read(both).prepare()]
+    one, other = [prepared.data for prepared in prepare_all(read(both))]
     assert (one.name, other.name) == ("x", "other")
     assert one.columns == other.columns == ("u",)
     with pytest.raises(SettingError, match=r"got 'x' twice; .* as in x\.csv:name=other"):
-        read(both.replace('name = "other", ', "")).prepare()
+        prepare_all(read(both.replace('name = "other", ', "")))
 
 
 def test_errors_of_several_data_sets_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -289,11 +287,11 @@ def written(entries: dict[str, Any], folder: Path) -> Path:
     return path
 
 
-def read_prepared(text: str, folder: Path) -> tuple[Grid, list[Prepared]]:
+def read_prepared(text: str, folder: Path) -> tuple[Plan, list[Prepared]]:
     path = folder / "grid.toml"
     path.write_text(text, encoding="utf-8")
     grid = combined_grid(read_grid_file(path), {})
-    return grid, grid.prepare()
+    return grid, prepare_all(grid)
 
 
 @pytest.mark.parametrize("name", GRIDS)
@@ -301,23 +299,23 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     grid, prepared = read_prepared(GRIDS[name], tmp_path)
     entries = grid_entries(grid, prepared)
     again = combined_grid(read_grid_file(written(entries, tmp_path)), {})
-    prepared_again = again.prepare()
+    prepared_again = prepare_all(again)
     assert again.title == grid.title
     assert plan_record(prepared_again) == plan_record(prepared)
     assert grid_entries(again, prepared_again) == entries
     assert entries.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
-    assert entries["weight_init"] == grid.plan.weights
+    assert entries["weight_init"] == grid.weights
     given = {key: entries[key] for key in ("learning_rate", "smoothing") if key in entries}
     assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
 
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
     grid, prepared = read_prepared(GRIDS["defaults"], tmp_path)
-    own = replace(grid, data=(GridFileData("../some where/mine.csv.gz"),))
+    own = replace(grid, data=(DataSource("../some where/mine.csv.gz"),))
     mine = replace(prepared[0], data=replace(prepared[0].data, name="mine"))
     assert grid_entries(own, [mine])["data"] == ["../some where/mine.csv.gz"]
     options = {"label": "y", "drop": ["ID", 2], "header": True, "name": "mine"}
-    own = replace(grid, data=(GridFileData("mine.csv", None, options),))
+    own = replace(grid, data=(DataSource("mine.csv", None, options),))
     entries = grid_entries(own, [mine])
     assert entries["data"] == [{"path": "mine.csv", **options}]
     assert combined_grid(read_grid_file(written(entries, tmp_path)), {}).data == own.data

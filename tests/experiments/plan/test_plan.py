@@ -351,4 +351,4 @@ def test_draws_without_tuning_are_refused() -> None:
     with pytest.raises(SettingError, match="draws are settings to tune with, got 4 and no tuning"):
         combined_grid(None, {"draws": 4})
     alternatives = (Variant.parse("ucb:exploration=0.1|1").tuned(),)
-    assert len(combined_grid(None, {"draws": 4, "strategies": alternatives}).plan.variants[0].grid)
+    assert len(combined_grid(None, {"draws": 4, "strategies": alternatives}).variants[0].grid)

@@ -19,7 +19,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.runs import RESULT_COLUMNS
-from boostsample.experiments.run import schedule
+from boostsample.experiments.run import comparison
 from boostsample.experiments.run.comparison import compare
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
@@ -212,7 +212,7 @@ def test_a_broken_contract_keeps_its_error(data: Dataset, monkeypatch: pytest.Mo
 def test_an_interrupt_ends_all_runs_at_once(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     before = set(threading.enumerate())
     with_strategy(monkeypatch, "late", lambda: Late(None))
-    monkeypatch.setattr(schedule, "_POLL", 0.01)
+    monkeypatch.setattr(comparison, "_POLL", 0.01)
 
     def progress(stage: str, done: int, total: int) -> None:
         if stage == "boosting" and done > 10:

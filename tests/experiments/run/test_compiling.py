@@ -12,7 +12,6 @@ from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.cells.training import (
     TrainingSplit,
-    TrainingWatch,
     warm_up_training,
 )
 from boostsample.experiments.common.progress import ProgressDisplay
@@ -20,9 +19,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.run.backends import open_backend
-from boostsample.experiments.run.comparison import compare_all
-from boostsample.experiments.run.schedule import Pace
+from boostsample.experiments.run.comparison import Job, compare_all, open_backend, seconds_left
 from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS
 from boostsample.step import Step
@@ -101,46 +98,34 @@ def test_each_data_set_and_plan_is_warmed_up_once() -> None:
     assert Foreign.rounds == sum(2 + 5 * one.plan.repeats for one in several)
 
 
-@pytest.fixture(scope="module")
-def tasks() -> list[CellTask]:
+@pytest.fixture
+def jobs() -> list[Job]:
     """Two of laminating, two of full, 100 rounds each."""
     plan = Plan(strategies=parse_names("laminating,full"), marks=(100,), repeats=2)
     prepared = prepare(load_dataset("chess(d=3,n=60)"), plan)
-    return [task for group in task_groups(prepared) for task in group]
+    return [Job(task) for group in task_groups(prepared) for task in group]
 
 
 def cell(wall: float, n_rounds: int = 100) -> Cell:
     return Cell({}, {"wall": wall, "n_rounds": n_rounds}, {})
 
 
-def test_seconds_are_known_by_strategy_and_guessed_for_others(tasks: list[CellTask]) -> None:
-    pace = Pace()
-    for task in tasks:
-        pace.expect(task)
-    assert (pace.rounds(), pace.seconds_left(1)) == ((0, 400), None)
-    pace.finished(tasks[0], cell(10.0))
-    assert pace.rounds() == (100, 400)
-    assert pace.seconds_left(1) == pytest.approx(30.0)
-    pace.finished(tasks[2], cell(2.0))
-    assert pace.seconds_left(1) == pytest.approx(10.0 + 2.0)
-    assert pace.seconds_left(8) == pytest.approx(10.0), "one cell is not shared out"
-    pace.finished(tasks[1], cell(14.0, 50))  # it ended early
-    assert pace.rounds() == (300, 400)
-    pace.finished(tasks[3], cell(2.0))
-    pace.finished(tasks[3], cell(2.0))
-    assert (pace.rounds(), pace.seconds_left(1)) == ((400, 400), 0.0)
+def test_seconds_are_known_by_strategy_and_guessed_for_others(jobs: list[Job]) -> None:
+    assert seconds_left(jobs, 1) is None
+    jobs[0].finish(cell(10.0))
+    assert seconds_left(jobs, 1) == pytest.approx(30.0)
+    jobs[2].finish(cell(2.0))
+    assert seconds_left(jobs, 1) == pytest.approx(10.0 + 2.0)
+    assert seconds_left(jobs, 8) == pytest.approx(10.0), "one cell is not shared out"
+    jobs[1].finish(cell(14.0, 50))  # it ended early
+    jobs[3].finish(cell(2.0))
+    assert seconds_left(jobs, 1) == 0.0
 
 
-def test_running_cells_count_by_their_rounds(tasks: list[CellTask]) -> None:
-    pace, watch = Pace(), TrainingWatch()
-    pace.expect(tasks[0])
-    pace.begun(tasks[0], watch)
-    assert pace.seconds_left(1) is None
-    watch.rounds, watch.seconds = 25, 5.0
-    assert pace.rounds() == (25, 100)
-    assert pace.seconds_left(1) == pytest.approx(15.0)
-    pace.failed(tasks[0])
-    assert pace.rounds() == (0, 100)
+def test_running_cells_count_by_their_rounds(jobs: list[Job]) -> None:
+    assert seconds_left(jobs[:1], 1) is None
+    jobs[0].watch.rounds, jobs[0].watch.seconds = 25, 5.0
+    assert seconds_left(jobs[:1], 1) == pytest.approx(15.0)
 
 
 def test_the_remaining_time_is_shown_with_its_stage(capsys: pytest.CaptureFixture[str]) -> None:
