@@ -149,7 +149,8 @@ def _runs(folders: Sequence[str], names: Mapping[str, str]) -> dict[str, list[Ru
     for folder in folders:
         runs = read_runs(folder)
         parts.append(runs)
-        if lost := lost_runs(read_results(folder), runs):
+        every = [run for of_data in runs.values() for run in of_data]
+        if lost := lost_runs(read_results(folder), every):
             print_note(
                 f"'{folder}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
                 "used; the picture shows the others"

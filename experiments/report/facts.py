@@ -10,32 +10,18 @@ import json
 import shlex
 import statistics
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from boostsample.errors import BoostSampleError, DataError
+from boostsample.errors import BoostSampleError
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
-from boostsample.experiments.plan.prepared import pool_of_families, settings_in_use
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
-from boostsample.experiments.results.read_folder import (
-    Results,
-    lost_runs,
-    read_results,
-    read_runs,
-)
-from boostsample.experiments.results.runs import Run, runs_by_strategy
-from boostsample.experiments.results.titles import (
-    counted,
-    label_of,
-    learner_label,
-    learners_of,
-)
-from boostsample.experiments.tables.comparison_tables import searches_and_terms
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import runs_by_strategy
+from boostsample.experiments.results.titles import counted, label_of, learner_label
+from boostsample.experiments.tables.comparison_tables import kept_settings, searches_and_terms
 from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug
 from boostsample.registry import strategy_class
@@ -47,82 +33,37 @@ Entries of tables of words keep their line breaks.
 """
 
 
-@dataclass(frozen=True)
-class FactSource:
-    """The content of a results folder."""
-
-    results: Results
-    runs: Mapping[str, list[Run]]  # kept runs by data set; empty without cells
-    grid_file: str | None  # a grid file that makes the same cells
-    lost: int = 0  # runs of the grid whose cells are missing or cannot be used, if there are others
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Settings that all data sets share."""
-        return self.results.settings
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the data sets that have rows."""
-        return list(dict.fromkeys(str(row["data"]) for row in self.results.rows))
-
-    @property
-    def learners(self) -> tuple[str, ...]:
-        """The learner of the runs."""
-        return learners_of(self.results.rows)
-
-    @property
-    def title(self) -> str:
-        """The names of the data sets, joined."""
-        return " and ".join(self.names)
-
-    @cached_property
-    def data_sets(self) -> dict[str, dict[str, Any]]:
-        """The facts of each data set that has rows, by name; keys as in ``plan.json``."""
-        known = {str(entry["name"]): entry for entry in self.settings["data_sets"]}
-        return {name: known[name] for name in self.names}
+def title_of(source: Results) -> str:
+    """The names of the data sets, joined."""
+    return " and ".join(source.names)
 
 
-def read_fact_source(path: Path) -> FactSource:
-    """Read a results folder, with its runs if it has cells; errors as in `read_results`."""
-    results = read_results(path)
-    entries = results.settings.get("entries")
-    grid = None if entries is None else json.dumps({"entries": entries}, indent=1) + "\n"
-    try:
-        runs = read_runs(path)
-    except DataError:
-        return FactSource(results, {}, grid)  # a small folder, without cells
-    return FactSource(results, runs, grid, lost_runs(results, runs))
-
-
-def facts_of_comparison(sources: Sequence[FactSource]) -> list[Item]:
+def facts_of_comparison(sources: Sequence[Results]) -> list[Item]:
     """List the data sets, the strategies, and the settings that they share."""
-    data_sets = [pair for source in sources for pair in source.data_sets.items()]
-    strategies: dict[str, Mapping[str, Any]] = {}
-    in_use: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for source in sources:
-        for name, data in source.data_sets.items():
-            for strategy in data["strategies"]:
-                strategies.setdefault(label_of(strategy), strategy)
-                used = _settings_in_use(strategy, data, source.settings["rounds"][-1])
-                in_use.setdefault(label_of(strategy), {})[name] = used
-    plans = [(source.title, *_plan_row(source.settings)) for source in sources]
-    header = ("learner", "rounds", "repetitions", "budget of a search", "first weights", "seed")
+    data_sets = {name: source.settings_of(name) for source in sources for name in source.names}
+    strategies: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, data in data_sets.items():
+        for strategy in data["strategies"]:
+            strategies.setdefault(label_of(strategy), {})[name] = strategy
     return [
         Table(
             "Data sets",
             ("data set", "training examples", "test examples", "classes", "features", "budget"),
-            tuple((name, *_data_row(data)) for name, data in data_sets),
+            tuple((name, *_data_row(data)) for name, data in data_sets.items()),
         ),
         Table(
             "Strategies",
             ("strategy", "what it does", "settings", "tuned over"),
-            tuple(
-                (label, *_strategy_row(strategy, in_use[label]))
-                for label, strategy in strategies.items()
-            ),
+            tuple((label, *_strategy_row(by_data)) for label, by_data in strategies.items()),
         ),
-        Table("How they were compared", ("data sets", *header), tuple(plans)),
+        Table(
+            "How they were compared",
+            (
+                *("data sets", "learner", "rounds", "repetitions", "budget of a search"),
+                *("first weights", "seed"),
+            ),
+            tuple((title_of(source), *_plan_row(source.settings)) for source in sources),
+        ),
     ]
 
 
@@ -158,53 +99,25 @@ def _different(numbers: Sequence[int]) -> str:
     return " or ".join(f"{n:,}" for n in sorted(set(numbers)))
 
 
-def _settings_in_use(
-    strategy: Mapping[str, Any], data: Mapping[str, Any], n_rounds: int
-) -> Mapping[str, Any]:
-    """The settings with the values in use; recorded, else computed, else as they were given."""
-    if "settings_in_use" in strategy:
-        recorded: Mapping[str, Any] = strategy["settings_in_use"]
-        return recorded
-    name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
-    variant = Variant.parse(":".join(filter(None, (name, strategy["settings"]))))
-    grid = tuple(Variant.parse(f"{name}:{text}") for text in strategy.get("grid", ()))
-    sizes = [(family["name"], family["n_features"]) for family in data["families"]]
-    pool = pool_of_families(sizes, data["n_train"][0])
-    try:
-        budget = strategy["budget"][0]
-        return settings_in_use(replace(variant, grid=grid), pool, budget, n_rounds)
-    except BoostSampleError:  # its distribution is not installed here
-        return dict(strategy.get("parameters", variant.settings))
-
-
-def _strategy_row(
-    strategy: Mapping[str, Any], in_use: Mapping[str, Mapping[str, Any]]
-) -> tuple[str, ...]:
-    """The row of a strategy; `in_use` has its settings by data set."""
-    name = str(strategy["strategy"]).partition(TUNED_VARIANT)[0]
+def _strategy_row(by_data: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """The row of a strategy from its entries by data set."""
+    entry = next(iter(by_data.values()))
+    name = str(entry["strategy"]).partition(TUNED_VARIANT)[0]
     settings = []
-    for key in next(iter(in_use.values())):
+    for key in entry["settings_in_use"]:
         values: dict[str, list[str]] = {}
-        for data, used in in_use.items():
-            values.setdefault(_word(used.get(key)), []).append(data)
+        for data, strategy in by_data.items():
+            values.setdefault(_word(strategy["settings_in_use"].get(key)), []).append(data)
         texts = [
             value if len(values) == 1 else f"{value} ({', '.join(where)})"
             for value, where in values.items()
         ]
         settings.append(f"{key} = {', '.join(texts)}")
-    grid = [Variant.parse(f"{name}:{text}").settings for text in strategy.get("grid", ())]
-    axes = {
-        key: ", ".join(dict.fromkeys(_word(alternative[key]) for alternative in grid))
-        for key in (grid[0] if grid else ())
-    }
+    grid = [Variant.parse(f"{name}:{text}").settings for text in entry.get("grid", ())]
     tuned = [f"{len(grid)} settings:"] if grid else []
-    tuned += [f"{key} = {values}" for key, values in axes.items()]
+    for key in grid[0] if grid else ():
+        tuned.append(f"{key} = {', '.join(dict.fromkeys(_word(tried[key]) for tried in grid))}")
     return (_description(name), "\n".join(settings) or "-", "\n".join(tuned) or "-")
-
-
-def _lines(settings: str) -> str:
-    """One setting a line."""
-    return settings.replace(":", "\n").replace("=", " = ")
 
 
 def _word(value: Any) -> str:
@@ -234,37 +147,20 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def facts_of_tuning(source: FactSource, name: str) -> Table | None:
+def facts_of_tuning(source: Results, name: str) -> Table | None:
     """List the settings that tuning kept on a data set; None if nothing was tuned."""
-    tunings: dict[tuple[str, int], list[tuple[str, Sequence[float], int]]] = {}
-    for data in source.settings["data_sets"]:
-        for strategy in data.get("strategies", ()) if data["name"] == name else ():
-            for each in strategy.get("tuning") or ():
-                search = each["kept"], each["final_log10_loss"], each["looks"]
-                key = label_of(strategy), len(strategy["grid"])
-                tunings.setdefault(key, []).append(search)
-    if not tunings:
-        for run in source.runs.get(name, ()):
-            if run.tuning is not None:
-                looks = run.tuning.looks["search"] + run.tuning.looks["modelling"]
-                search = run.trained.settings_text, run.tuning.losses, looks
-                tunings.setdefault((run.variant.label, len(run.variant.grid)), []).append(search)
-    rows = []
-    for (label, tried), searches in tunings.items():
-        choices = [choice for choice, _, _ in searches]
-        for settings in sorted(dict.fromkeys(choices), key=lambda choice: -choices.count(choice)):
-            runs = [(losses, looks) for choice, losses, looks in searches if choice == settings]
-            rows.append(
-                (
-                    label,
-                    _lines(settings),
-                    f"{len(runs)} of {len(choices)}",
-                    mean_std([min(losses) for losses, _ in runs]),
-                    mean_std([max(losses) for losses, _ in runs]),
-                    f"{tried}",
-                    f"{statistics.fmean(looks for _, looks in runs):.2e}",
-                )
-            )
+    rows = [
+        (
+            label_of(strategy),
+            settings.replace(":", "\n").replace("=", " = "),
+            f"{len(searches)} of {len(strategy['tuning'])}",
+            mean_std([min(search["final_log10_loss"]) for search in searches]),
+            mean_std([max(search["final_log10_loss"]) for search in searches]),
+            f"{len(strategy['grid'])}",
+            f"{statistics.fmean(search['looks'] for search in searches):.2e}",
+        )
+        for strategy, settings, searches in kept_settings(source, name)
+    ]
     if not rows:
         return None
     header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
@@ -276,9 +172,9 @@ def facts_of_tuning(source: FactSource, name: str) -> Table | None:
     )
 
 
-def facts_of_rounds(source: FactSource, name: str) -> Table | None:
+def facts_of_rounds(source: Results, name: str) -> Table | None:
     """List searches, terms and looks of a round; None without cells, or for stumps."""
-    runs = source.runs.get(name, ())
+    runs = source.part(name).runs
     if not runs or counted(source.learners) == "stumps":
         return None
     rows = []
@@ -292,19 +188,20 @@ def facts_of_rounds(source: FactSource, name: str) -> Table | None:
     return Table("A round of the kept runs, means", header, tuple(rows))
 
 
-def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
+def facts_to_repeat(source: Results, several: bool) -> list[Item]:
     """List the commands, the grid file and the origin of a comparison."""
+    title, settings = title_of(source), source.settings
     stem = "-".join(dict.fromkeys(slug(name.partition("(")[0]) for name in source.names))[:60]
     file, folder = f"{stem}.json", f"{stem}-again"
     commands = []
-    if source.settings.get("command"):
-        command = shlex.join(map(str, source.settings["command"]))
+    if settings.get("command"):
+        command = shlex.join(map(str, settings["command"]))
         commands += ["# the command that made these results", command, ""]
-    grid = source.grid_file
     saved = []
-    if grid is not None:
+    if settings.get("entries"):
+        grid = json.dumps({"entries": settings["entries"]}, indent=1) + "\n"
         url = f"data:text/plain;charset=utf-8,{quote(grid)}"
-        saved = [_code(f"grid of {source.title}", grid, file, url)]
+        saved = [_code(f"grid of {title}", grid, file, url)]
         commands += [
             "# the same from the file below, into a new folder;",
             "# --data-dir DIR names a folder of original data files, else they are downloaded",
@@ -314,10 +211,10 @@ def facts_to_repeat(source: FactSource, several: bool) -> list[Item]:
             f"boostsample report {folder} -o {stem}.html",
         ]
     return [
-        *([f"{source.title}:"] if several else []),
+        *([f"{title}:"] if several else []),
         *([_code("commands", "\n".join(commands) + "\n")] if commands else []),
         *saved,
-        Table(f"How the runs on {source.title} were made", ("", ""), tuple(_made(source))),
+        Table(f"How the runs on {title} were made", ("", ""), tuple(_made(source))),
     ]
 
 
@@ -326,41 +223,39 @@ def _code(name: str, text: str, file: str = "", source: str = "") -> dict[str, A
     return {"kind": "code", "name": name, "text": text, "file": file, "source": source}
 
 
-def _made(source: FactSource) -> list[tuple[str, str]]:
+def _made(source: Results) -> list[tuple[str, str]]:
     """When, where and with which versions results were made; rows of two columns."""
     settings = source.settings
-    cells = [run.cell for runs in source.runs.values() for run in runs]
-    made: Mapping[str, Any] = settings.get("cells") or {
-        "first": min((str(cell.about["started"]) for cell in cells), default=""),
-        "last": max((str(cell.about["started"]) for cell in cells), default=""),
-        "seconds": sum(float(cell.about["wall"]) for cell in cells),
-        "machines": [cell.about["machine"] for cell in cells],
-        "versions": [cell.about["versions"] for cell in cells],
-    }
-    numerics = settings.get("numerics") or (cells[0].about["numerics"] if cells else "?")
-    machines = [f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in made["machines"]]
-    ours = ("boostsample", "python")
-    versions = [
-        ", ".join(
-            f"{key} {numbers[key]}" for key in sorted(numbers, key=lambda key: key not in ours)
-        )
-        for numbers in made["versions"]
-    ]
+    made: Mapping[str, Any] = settings.get("cells", {"machines": [], "versions": []})
+    machines = (f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in made["machines"])
     first, last = (
-        str(made[key]).replace("T", " ").replace("+00:00", " UTC") for key in ("first", "last")
+        str(made.get(key, "?")).replace("T", " ").replace("+00:00", " UTC")
+        for key in ("first", "last")
     )
     rows = [
         ("runs started", first if first == last else f"{first} to {last}"),
-        ("kept runs took", f"{duration_text(made['seconds'])} in all, scoring included"),
-        ("machine", "\n".join(dict.fromkeys(machines))),
-        ("versions", "\n".join(dict.fromkeys(versions))),
-        ("numerics", f"{numerics}; results of the same numerics agree to the bit"),
+        (
+            "kept runs took",
+            f"{duration_text(made.get('seconds', 0.0))} in all, scoring included",
+        ),
+        ("machine", _different_lines(machines)),
+        ("versions", _different_lines(map(_versions, made["versions"]))),
+        (
+            "numerics",
+            f"{settings.get('numerics', '?')}; results of the same numerics agree to the bit",
+        ),
         ("seed", f"{settings['seed']}: of splits, of families that draw members, of all streams"),
-        ("bank", ", ".join(f"{k} = {_word(v)}" for k, v in settings.get("bank", {}).items())),
+        ("bank", ", ".join(f"{k} = {_word(v)}" for k, v in settings["bank"].items())),
     ]
-    rows += [(f"{name}, SHA-256", str(data["sha256"])) for name, data in source.data_sets.items()]
-    rows += [
-        (f"{name}, SHA-256", str(facts["sha256"]))
-        for name, facts in settings.get("files", {}).items()
-    ]
-    return rows
+    rows += [(f"{name}, SHA-256", source.settings_of(name)["sha256"]) for name in source.names]
+    files = settings.get("files", {})
+    return [*rows, *((f"{name}, SHA-256", file["sha256"]) for name, file in files.items())]
+
+
+def _different_lines(texts: Iterable[str]) -> str:
+    return "\n".join(dict.fromkeys(texts))
+
+
+def _versions(numbers: Mapping[str, str]) -> str:
+    names = sorted(numbers, key=lambda name: name not in ("boostsample", "python"))
+    return ", ".join(f"{name} {numbers[name]}" for name in names)

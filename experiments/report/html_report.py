@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import boostsample
-from boostsample.errors import BoostSampleError, printable
+from boostsample.errors import BoostSampleError, DataError, printable
 from boostsample.experiments.metrics import MAIN_METRICS, METRICS
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing.figures import check_drawing
@@ -24,7 +24,14 @@ from boostsample.experiments.plots.drawing.picture_files import describe, pictur
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
-from boostsample.experiments.report.facts import FactSource, Item
+from boostsample.experiments.report.facts import Item, title_of
+from boostsample.experiments.results.plan_file import finished_record
+from boostsample.experiments.results.read_folder import (
+    Results,
+    lost_runs,
+    read_results,
+    read_runs,
+)
 from boostsample.experiments.results.run_curves import AXES, curves_of_results
 from boostsample.experiments.results.titles import (
     STUMP,
@@ -91,19 +98,8 @@ def make_report(
     sources = []
     for folder in folders:
         progress(f"reading {folder}")
-        sources.append(facts.read_fact_source(Path(folder)))
-    warnings = [
-        f"The cells of {source.lost:,} runs of {source.title} are missing or cannot be used: "
-        "pictures of searches and examples leave these runs out."
-        for source in sources
-        if source.lost and not source.results.missing
-    ]
-    warnings += [
-        f"The results of {source.title} are incomplete: {source.results.missing:,} runs are "
-        "missing. Strategies have fewer repetitions than requested, or are left out."
-        for source in sources
-        if source.results.missing
-    ]
+        sources.append(_read_source(folder))
+    warnings = list(filter(None, map(_warning, sources)))
     for warning in warnings:
         _LOG.info(warning)
     chapters = _Report(sources, progress).chapters()
@@ -119,13 +115,42 @@ def make_report(
     )
 
 
-def _lead(sources: Sequence[FactSource]) -> str:
+def _read_source(folder: str | os.PathLike[str]) -> Results:
+    """A results folder with its runs, if it has cells; errors as in `read_results`."""
+    results = read_results(folder)
+    try:
+        runs = [run for of_data in read_runs(folder).values() for run in of_data]
+    except DataError:
+        return results  # a small folder, without cells
+    settings = results.settings
+    if not settings["complete"]:
+        settings = finished_record(settings, runs)
+    return replace(results, settings=settings, runs=runs)
+
+
+def _warning(source: Results) -> str:
+    """What is missing of a folder; empty if nothing is."""
+    if source.missing:
+        return (
+            f"The results of {title_of(source)} are incomplete: {source.missing:,} runs are "
+            "missing. Strategies have fewer repetitions than requested, or are left out."
+        )
+    lost = lost_runs(source, source.runs) if source.runs else 0
+    if not lost:
+        return ""
+    return (
+        f"The cells of {lost:,} runs of {title_of(source)} are missing or cannot be used: "
+        "pictures of searches and examples leave these runs out."
+    )
+
+
+def _lead(sources: Sequence[Results]) -> str:
     """A sentence on what was compared."""
     labels = {
         strategy["strategy"] + strategy["settings"]
         for source in sources
-        for data in source.data_sets.values()
-        for strategy in data["strategies"]
+        for name in source.names
+        for strategy in source.settings_of(name)["strategies"]
     }
     learners = {learner for source in sources for learner in source.learners} - {STUMP}
     others = f" with {' and '.join(sorted(learners))}" if learners else ""
@@ -139,7 +164,7 @@ def _lead(sources: Sequence[FactSource]) -> str:
     )
 
 
-def _names(sources: Sequence[FactSource]) -> str:
+def _names(sources: Sequence[Results]) -> str:
     *names, last = (name for source in sources for name in source.names)
     return " and ".join(filter(None, [", ".join(names), last]))
 
@@ -157,13 +182,12 @@ class _Section:
 class _Report:
     """The chapters of a report, with tables that are computed once and notes that are told once."""
 
-    def __init__(self, sources: Sequence[FactSource], progress: Callable[[str], None]) -> None:
+    def __init__(self, sources: Sequence[Results], progress: Callable[[str], None]) -> None:
         self._sources = sources
-        self._results = [source.results for source in sources]
         self._progress = progress
         self._notes: list[str] = []
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
-        losses = result_table(self._results, "loss")  # raises if two have the same data set
+        losses = result_table(self._sources, "loss")  # raises if two have the same data set
         self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
 
     def chapters(self) -> list[_Section]:
@@ -188,8 +212,8 @@ class _Report:
         self._note_numbers(
             f"{name}: {note}" if several or len(source.names) > 1 else note
             for source in self._sources
-            for name, data in source.data_sets.items()
-            for note in data["notes"]
+            for name in source.names
+            for note in source.settings_of(name)["notes"]
             if note not in self._notes
         )
         if self._notes:
@@ -206,13 +230,11 @@ class _Report:
             numbers.append(self._notes.index(note) + 1)
         return sorted(numbers)
 
-    def _table(
-        self, source: FactSource, name: str, metric: str, axis: str = "stumps"
-    ) -> ScoreTable:
+    def _table(self, source: Results, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            part = [source.results.part(name)]
+            part = [source.part(name)]
             (self._tables[key],) = result_table(part, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
@@ -239,17 +261,17 @@ class _Report:
         pictures: list[Item] = []
         for metric in MAIN_METRICS:
             try:
-                figure = ranks_figure(self._results, metric)
+                figure = ranks_figure(self._sources, metric)
             except BoostSampleError as error:
                 return [f"Ranks across data sets are left out: {error}"]
             caption = f"Mean ranks across data sets, by {METRICS[metric].title}."
             pictures.append(picture_item(figure, caption))
         return pictures
 
-    def _data_chapter(self, source: FactSource, name: str) -> _Section:
+    def _data_chapter(self, source: Results, name: str) -> _Section:
         """Tables and pictures of a data set."""
         tuning = facts.facts_of_tuning(source, name)
-        runs = source.runs.get(name, ())
+        runs = source.part(name).runs
         learners = source.learners
         parts: list[_Section] = []
 
@@ -273,24 +295,24 @@ class _Report:
         add("cost", *cost, *([spent] if spent else []))
         if tuning is not None:
             add("tuning", tuning)
-        if source.results.has_curves:
+        if source.has_curves:
             if runs:
                 figure = RUN_FIGURES["sampling"](name, runs)
             else:
-                figure = mean_sampling_figure(name, [source.results])
+                figure = mean_sampling_figure(name, [source])
             scores = self._scores(source, name, "features", "examples")
             add("sampling", *scores, shown("sampling", figure))
-        families = ["families"] if len(source.data_sets[name]["families"]) > 1 else []
+        families = ["families"] if len(source.settings_of(name)["families"]) > 1 else []
         for key in [*families, "edges", "margins"] if runs else ():
             add(key, shown(key, RUN_FIGURES[key](name, runs)))
         remarks = [] if source.runs else [_worded(_WORDS["no_cells"])]
         return _Section(self._ids[name], name, remarks, parts)
 
-    def _at(self, source: FactSource, name: str, axis: str) -> list[Item]:
+    def _at(self, source: Results, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure([source.results.part(name)], axis, charged=axis == "looks")
+        figure = curves_figure([source.part(name)], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
-        if axis == "stumps" and source.results.has_curves:
+        if axis == "stumps" and source.has_curves:
             metrics.append("auc")
         against = counted(source.learners) if axis == "stumps" else axis
         caption = (
@@ -299,7 +321,7 @@ class _Report:
         return [*self._scores(source, name, *metrics, axis=axis), picture_item(figure, caption)]
 
     def _scores(
-        self, source: FactSource, name: str, *metrics: str, axis: str = "stumps"
+        self, source: Results, name: str, *metrics: str, axis: str = "stumps"
     ) -> list[Item]:
         """Tables with the numbers of their notes."""
         from markupsafe import Markup
@@ -339,9 +361,9 @@ def _worded(text: str, learners: Sequence[str] = ()) -> str:
     return " ".join(text.format(**words).split())
 
 
-def _axes(source: FactSource, name: str) -> tuple[str, ...]:
+def _axes(source: Results, name: str) -> tuple[str, ...]:
     """The axes with levels at which a data set can be compared."""
-    (curves,) = curves_of_results(source.results.part(name))
+    (curves,) = curves_of_results(source.part(name))
     return tuple(axis for axis in AXES if curves.levels(axis)) if curves.complete else ("stumps",)
 
 

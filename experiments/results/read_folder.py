@@ -293,11 +293,10 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     return runs
 
 
-def lost_runs(results: Results, runs: Mapping[str, Sequence[Run]]) -> int:
-    """Number of runs of a folder that are not among its `read_runs`.
+def lost_runs(results: Results, runs: Sequence[Run]) -> int:
+    """Number of runs of a folder that are not among these, its `read_runs`.
 
     Their cells are missing, damaged, of other numerics, or without scores that the plan asks for.
     """
     strategies = [s for data in results.settings["data_sets"] for s in data["strategies"]]
-    n_planned = sum(len(strategy.get("searches", ())) for strategy in strategies)
-    return n_planned - sum(map(len, runs.values()))
+    return sum(len(strategy.get("searches", ())) for strategy in strategies) - len(runs)

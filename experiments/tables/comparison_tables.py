@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.runs import Run, TuningRuns
-from boostsample.experiments.results.titles import STUMP, counted
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import Run, TuningRuns, runs_by_strategy
+from boostsample.experiments.results.titles import STUMP, counted, label_of
 from boostsample.experiments.tables.tables import Table, mean_std
-
-if TYPE_CHECKING:
-    from boostsample.experiments.results.read_folder import Results
 
 
 def looks_table(results: Results) -> Table:
@@ -24,7 +22,7 @@ def looks_table(results: Results) -> Table:
     """
     rows = []
     several = results.settings["learner"] != STUMP
-    for label, runs in _runs_by_strategy(results).items():
+    for label, runs in runs_by_strategy(results.runs).items():
         n_rounds = sum(run.n_rounds for run in runs)
         rows.append(
             (label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
@@ -45,14 +43,6 @@ def looks_table(results: Results) -> Table:
         ("strategy", "budget", *LOOKS, "ms"),
         tuple(rows),
     )
-
-
-def _runs_by_strategy(results: Results) -> dict[str, list[Run]]:
-    """The runs of a comparison on one data set that has just run, by label."""
-    runs: dict[str, list[Run]] = {}
-    for run in results.runs:
-        runs.setdefault(run.variant.label, []).append(run)
-    return runs
 
 
 def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
@@ -77,18 +67,27 @@ def settings_in_use_text(results: Results, learner: str) -> str:
     Settings that tuning chooses are left out; `learner` is that in use.
     """
     (data,) = results.settings["data_sets"]
-    variants = dict.fromkeys(run.variant.label for run in results.runs)
     labels = [
-        Variant(label.partition(":")[0], strategy["settings_in_use"]).label
-        for label, strategy in zip(variants, data["strategies"], strict=True)
+        Variant(str(strategy["strategy"]).partition(":")[0], strategy["settings_in_use"]).label
+        for strategy in data["strategies"]
     ]
-    return "\n".join(
-        [
-            "settings in use",
-            *labels,
-            *([] if learner == STUMP else [f"learner {learner}"]),
-        ]
-    )
+    learners = [] if learner == STUMP else [f"learner {learner}"]
+    return "\n".join(["settings in use", *labels, *learners])
+
+
+def kept_settings(
+    results: Results, data: str
+) -> Iterator[tuple[Mapping[str, Any], str, list[Mapping[str, Any]]]]:
+    """Each tuned strategy of a data set, settings that were kept, and where, most often first.
+
+    Strategies and searches are records of ``plan.json``, a search for each repetition.
+    """
+    for strategy in results.settings_of(data)["strategies"]:
+        searches: dict[str, list[Mapping[str, Any]]] = {}
+        for search in strategy.get("tuning", ()):
+            searches.setdefault(search["kept"], []).append(search)
+        for settings, of_settings in sorted(searches.items(), key=lambda item: -len(item[1])):
+            yield strategy, settings, of_settings
 
 
 def tuning_table(results: Results) -> Table | None:
@@ -97,23 +96,18 @@ def tuning_table(results: Results) -> Table | None:
     The losses are those after the last mark: of the kept settings, and of the worst in the tuning
     grid of the same repetition.
     """
-    rows = []
-    for label, runs in _runs_by_strategy(results).items():
-        chosen: dict[str, list[TuningRuns]] = {}
-        for run in runs:
-            if run.tuning is not None:
-                chosen.setdefault(run.trained.settings_text, []).append(run.tuning)
-        for settings, searches in sorted(chosen.items(), key=lambda item: -len(item[1])):
-            rows.append(
-                (
-                    label,
-                    str(len(runs[0].variant.grid)),
-                    settings,
-                    str(len(searches)),
-                    mean_std([min(search.losses) for search in searches]),
-                    mean_std([max(search.losses) for search in searches]),
-                )
-            )
+    (data,) = results.settings["data_sets"]
+    rows = [
+        (
+            label_of(strategy),
+            str(len(strategy["grid"])),
+            settings,
+            str(len(searches)),
+            mean_std([min(search["final_log10_loss"]) for search in searches]),
+            mean_std([max(search["final_log10_loss"]) for search in searches]),
+        )
+        for strategy, settings, searches in kept_settings(results, data["name"])
+    ]
     if not rows:
         return None
     n_rounds, repeats = results.settings["rounds"][-1], results.settings["repeats"]

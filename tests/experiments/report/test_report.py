@@ -13,14 +13,12 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.report.facts import facts_of_comparison, read_fact_source
 from boostsample.experiments.report.html_report import check_report, make_report
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import slug
 from tests.experiments.pages import Page
 from tests.experiments.small_runs import make_incomplete
-from tests.paths import RESULTS, needs_results
+from tests.paths import needs_results
 
 pytest.importorskip("jinja2", reason="reports need the extra 'report'")
 pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
@@ -185,16 +183,6 @@ def test_what_was_compared_is_told(page: Page) -> None:
 
 
 @needs_results
-def test_settings_in_use_are_computed_if_the_folder_has_none() -> None:
-    source = read_fact_source(RESULTS / "df11-mnist")
-    _, strategies, _ = facts_of_comparison([source])
-    assert isinstance(strategies, Table)
-    used = {row[0]: row[2] for row in strategies.rows}
-    assert used["uniform-naive"] == "n_features = 10\nscheme = iid"
-    assert used["laminating"] == "n_features = 256\nscheme = iid"
-    assert not any("none" in text.lower() for text in used.values())
-
-
 def test_the_grid_can_be_saved_and_trains_nothing_new(
     page: Page, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
