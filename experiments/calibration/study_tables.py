@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.experiments.calibration.edge_study import EdgeStudy
-from boostsample.experiments.plots.drawing.figures import (
+from boostsample.experiments.plots.drawing import (
     COLOURS,
     DASHES,
     decade_ticks,
@@ -274,7 +274,7 @@ def figure_2() -> Figure:
 
     Shows the paper's surfaces as contours, with lines of equal cost.
     """
-    from boostsample.experiments.plots.drawing.log_ticks import tick_name
+    from boostsample.experiments.plots.log_ticks import tick_name
 
     figure = new_figure(7.6)
     rows = figure.subplots(len(FIGURE_2_VARIANCES), 2)

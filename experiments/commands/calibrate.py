@@ -92,7 +92,7 @@ def calibrate(
         from boostsample.experiments.data.datasets import load_dataset
         from boostsample.experiments.plan.plan import Plan, parse_marks
         from boostsample.experiments.plan.variants import Variant, parse_names
-        from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+        from boostsample.experiments.plots.drawing import check_picture, save_picture
         from boostsample.files.atomic import check_writable_file
 
         families = settings["families"]
@@ -161,7 +161,7 @@ def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
             "run; leave it out, or draw the figure with a separate command"
         )
     from boostsample.experiments.calibration.study_tables import figure_2, figure_2_table
-    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing import check_picture, save_picture
 
     picture = check_picture(path, overwrite=overwrite)
     print_table(figure_2_table())

@@ -137,7 +137,7 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
     from boostsample.experiments.plots import family_members
-    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing import check_picture, save_picture
 
     seed, example, image_shape = (settings[name] for name in ("seed", "example", "image_shape"))
     path = check_picture(picture, overwrite=overwrite)

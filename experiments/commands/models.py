@@ -335,7 +335,7 @@ def evaluate(
     from boostsample.errors import SettingError
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import evaluation
-    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.explained import reliability_figure
     from boostsample.experiments.tables.formats import FORMATS, chosen_format
     from boostsample.files.atomic import check_writable_file, write_file
@@ -394,7 +394,7 @@ def explain(
     from boostsample.errors import SettingError
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import importance_table, read_known_rows
-    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.explained import explain_figure
     from boostsample.models.explain import explain as explained
 

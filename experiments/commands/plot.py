@@ -93,7 +93,7 @@ def plot(
     """
     from boostsample.experiments.metrics import MAIN_METRICS
     from boostsample.experiments.plots.curves import curves_figure
-    from boostsample.experiments.plots.drawing.picture_files import check_picture, save_picture
+    from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.ranks import ranks_figure
     from boostsample.experiments.plots.run_figures import features_figure
     from boostsample.experiments.tables.renamed import parse_new_names

@@ -11,8 +11,8 @@ import numpy as np
 from boostsample.errors import unknown
 from boostsample.experiments.metrics import DRAWN_METRICS, MAIN_METRICS, METRICS, SMOOTHED
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
-from boostsample.experiments.plots.drawing import figures
-from boostsample.experiments.plots.drawing.layout import current_layout
+from boostsample.experiments.plots import drawing
+from boostsample.experiments.plots.drawing import current_layout
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
     AXES,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _PERCENT = " in percent"
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
@@ -65,7 +65,7 @@ def curves_figure(
     labels = list(
         dict.fromkeys(label for runs in data.values() for label in runs if not is_charged(label))
     )
-    figure, panels = figures.new_panels(len(data) * len(metrics), len(metrics), 3.3)
+    figure, panels = drawing.new_panels(len(data) * len(metrics), len(metrics), 3.3)
     contents = itertools.product(data.items(), metrics)
     for axes, ((name, runs), metric) in zip(panels, contents, strict=True):
         for label, by_repetition in runs.items():
@@ -75,10 +75,10 @@ def curves_figure(
         axes.set(xlabel=axis, ylabel=METRICS[metric].axis_title)
         if len(data) > 1:
             axes.set_title(name)
-    figures.legend_below(figure, panels)
+    drawing.legend_below(figure, panels)
     drawn = [runs[label] for runs in data.values() for label in runs if label in labels]
     weights = dict.fromkeys(str(folder.settings.get("weights", "")) for folder in results)
-    repeats = figures.repeats_title(drawn)
+    repeats = drawing.repeats_title(drawn)
     if any(weights):
         repeats += f"; {' or '.join(filter(None, weights))} weights"
     has_tuned = against != "stumps" and any(map(is_tuned_variant, labels))
@@ -112,9 +112,9 @@ def _strategy(
         style = {"markerfacecolor": "white", "markeredgewidth": thin, "linewidth": thin}
     number = labels.index(label.removesuffix(CHARGED_VARIANT))
     if x.size:
-        figures.draw_band(axes, x, values, number, label, **style)
+        drawing.draw_band(axes, x, values, number, label, **style)
     else:
-        axes.plot([], [], **{**figures.line_style(number), **style}, label=label)
+        axes.plot([], [], **{**drawing.line_style(number), **style}, label=label)
 
 
 def _scales(axes: Axes, metric: str, against: str) -> None:
@@ -123,13 +123,13 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
         return
     first, last = float(drawn.min()), float(drawn.max())
     if against == "stumps":
-        figures.round_axis(axes, int(first), int(last))
+        drawing.round_axis(axes, int(first), int(last))
     else:
         axes.set_xscale("log")
         axes.set_xlim(first / 1.05, last * 1.05)
-        figures.decade_ticks(axes.xaxis)
+        drawing.decade_ticks(axes.xaxis)
     if metric in ("error", SMOOTHED):
-        figures.error_axis(axes)
+        drawing.error_axis(axes)
 
 
 def _in_words(metric: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import printable
-from boostsample.experiments.plots.drawing import figures
+from boostsample.experiments.plots import drawing
 from boostsample.models.explain import Explanation
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _NAME = 48
 _SPREAD = "rows of a bin, \u00b1 1 std. error if calibrated"
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def explain_figure(explanation: Explanation, held: HeldImportances | None = None) -> Figure:
     """Bars of the shares in the fall of the log loss: families, and below them features.
 
@@ -36,7 +36,7 @@ def explain_figure(explanation: Explanation, held: HeldImportances | None = None
     columns = [] if held is None else held.first(max(len(features), 1))
     sizes = [len(families), len(features), *([] if held is None else [len(columns)])]
     heights = [0.7 + 0.28 * size for size in sizes]
-    figure = figures.new_figure(0.6 + sum(heights))
+    figure = drawing.new_figure(0.6 + sum(heights))
     panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False).flat
     number = {family.name: at for at, family in enumerate(explanation.families)}
     for axes, rows, names, title in (
@@ -44,7 +44,7 @@ def explain_figure(explanation: Explanation, held: HeldImportances | None = None
         (panels[1], features, [_brief(feature.name) for feature in features], "features"),
     ):
         owners = [getattr(row, "family", row.name) for row in rows]
-        colours = [figures.COLOURS[number[owner] % len(figures.COLOURS)] for owner in owners]
+        colours = [drawing.COLOURS[number[owner] % len(drawing.COLOURS)] for owner in owners]
         _draw_bars(axes, names, [100 * row.share for row in rows], color=colours)
         axes.set(title=title, xlabel="percent of the fall of the log loss in training")
         axes.set_xlim(0, None)
@@ -77,7 +77,7 @@ def _brief(name: str) -> str:
     return name if len(name) <= _NAME else name[: _NAME - 3] + "..."
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def reliability_figure(calibration: NDArray[np.float64], title: str, event: str) -> Figure:
     """The share of the event against its mean probability in each bin, above the rows of the bins.
 
@@ -86,20 +86,20 @@ def reliability_figure(calibration: NDArray[np.float64], title: str, event: str)
     of the share of a calibrated bin, which is not 0 if the share is 0 or 1.
     """
     counts, chance, share = calibration.T
-    figure = figures.new_figure(6.4, 6.0)
+    figure = drawing.new_figure(6.4, 6.0)
     above, below = figure.subplots(2, 1, height_ratios=(3, 1), sharex=True)
     above.plot([0, 1], [0, 1], color="#888888", linestyle="--", label="calibrated")
     filled = counts > 0
     spread = np.sqrt(chance[filled] * (1 - chance[filled]) / counts[filled])
-    style = {**figures.line_style(0), "capsize": 2.5, "label": _SPREAD}
+    style = {**drawing.line_style(0), "capsize": 2.5, "label": _SPREAD}
     above.errorbar(chance[filled], share[filled], yerr=spread, **style)
     above.set(ylabel=f"share of {printable(event)}", xlim=(0, 1), ylim=(-0.02, 1.02))
     width = 1 / counts.size
     edges = np.arange(counts.size) * width
-    below.bar(edges, counts, width=width, align="edge", color=figures.COLOURS[5], edgecolor="white")
+    below.bar(edges, counts, width=width, align="edge", color=drawing.COLOURS[5], edgecolor="white")
     below.set(ylabel="rows", xlabel=f"probability of {printable(event)}", ylim=(0, None))
     below.grid(visible=False, axis="x")
-    figures.legend_below(figure, [above])
+    drawing.legend_below(figure, [above])
     figure.suptitle(printable(title))
     bins = "; ".join(
         f"{p:.2f}: {s:.2f} of {int(n):,} rows"

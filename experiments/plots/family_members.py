@@ -20,7 +20,7 @@ from boostsample import families as package
 from boostsample.checks import check_count, check_integer
 from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.plots.drawing.figures import styled_axes
+from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.family import Family, ImageFamily, check_image_shape
 from boostsample.registry import default_families, families_by_name
 

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.experiments.metrics import METRICS
-from boostsample.experiments.plots.drawing.figures import (
+from boostsample.experiments.plots.drawing import (
+    current_layout,
     figure_width,
     new_figure,
     styled_axes,
+    wrapped_text,
 )
-from boostsample.experiments.plots.drawing.layout import current_layout, wrapped_text
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import (
     LEVEL,

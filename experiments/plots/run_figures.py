@@ -10,7 +10,7 @@ explains according to [SFBL98] why the test error keeps falling.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +20,9 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import PREDICTED, Cell
-from boostsample.experiments.plots.drawing import figures
-from boostsample.experiments.plots.drawing.layout import current_layout
+from boostsample.experiments.plots import drawing
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import (
-    curves_of_results,
-    shared_curve,
-    uncharged,
-)
+from boostsample.experiments.results.run_curves import curves_of_results, shared_curve, uncharged
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 from boostsample.experiments.results.titles import (
     chosen_by_searches,
@@ -65,8 +60,7 @@ def window_middles(edges: NDArray[np.int64]) -> NDArray[np.float64]:
     >>> window_middles(np.array([1, 2, 4, 9])).round(2).tolist()
     [1.0, 2.45, 5.66]
     """
-    middle: NDArray[np.float64] = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
-    return middle
+    return np.asarray(np.sqrt(edges[:-1] * (edges[1:] - 1.0)))
 
 
 def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -75,19 +69,20 @@ def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> 
     `values`, shape (n_searches,), has one number for each search; NaN is skipped.
     """
     finite = np.isfinite(values)
-    window = np.searchsorted(edges, cell.round, side="right") - 1
-    n = len(edges) - 1
-    counts = np.bincount(window[finite], minlength=n)
-    sums = np.bincount(window[finite], weights=values[finite].astype(np.float64), minlength=n)
-    means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return means
+    counts, _ = np.histogram(cell.round[finite], edges)
+    sums, _ = np.histogram(cell.round[finite], edges, weights=values[finite].astype(np.float64))
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def _means_of_runs(
-    runs: Sequence[Run], values: Callable[[Cell], NDArray[Any]], edges: NDArray[np.int64]
+    runs: Sequence[Run], edges: NDArray[np.int64], values: Callable[[Cell], NDArray[Any]]
 ) -> NDArray[np.float64]:
     """Window means of each run, shape (repetitions, n_windows)."""
     return np.array([window_means(run.cell, values(run.cell), edges) for run in runs])
+
+
+def _longest(runs: Sequence[Run]) -> int:
+    return max(run.n_rounds for run in runs)
 
 
 # ------------------------------------------------------------------------------------ sampling
@@ -98,21 +93,17 @@ _Curve = tuple[NDArray[np.float64], NDArray[np.float64]]
 def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot Q and T of the searches over rounds, with bands from the lowest to the highest run."""
     by_strategy = runs_by_strategy(runs)
-    last = max(run.n_rounds for run in runs)
-    edges = round_windows(last, 10)
+    edges = round_windows(_longest(runs), 10)
+    middles = window_middles(edges)
     curves = {
         label: [
-            (window_middles(edges), _means_of_runs(repeats, _array(column), edges))
-            for column in ("n_features", "n_examples")
+            (middles, _means_of_runs(repeats, edges, lambda cell: cell.arrays["n_features"])),
+            (middles, _means_of_runs(repeats, edges, lambda cell: cell.arrays["n_examples"])),
         ]
         for label, repeats in by_strategy.items()
     }
     title = with_learner(name, (run.learner for run in runs))
-    return _q_and_t(title, curves, last, "round", "of the searches, over rounds")
-
-
-def _array(column: str) -> Callable[[Cell], NDArray[Any]]:
-    return lambda cell: cell.arrays[column]
+    return _q_and_t(title, curves, _longest(runs), "round", "of the searches, over rounds")
 
 
 def mean_sampling_figure(name: str, results: Sequence[Results]) -> Figure:
@@ -120,12 +111,8 @@ def mean_sampling_figure(name: str, results: Sequence[Results]) -> Figure:
 
     DataError if there are no curves of data set `name`.
     """
-    parts = {
-        curves.data: curves
-        for folder in results
-        if folder.has_curves
-        for curves in curves_of_results(folder)
-    }
+    with_curves = [folder for folder in results if folder.has_curves]
+    parts = {curves.data: curves for folder in with_curves for curves in curves_of_results(folder)}
     if name not in parts:
         raise DataError(
             f"Q and T need the cells or the curves of {name}, but there are none; run compare "
@@ -142,26 +129,24 @@ def mean_sampling_figure(name: str, results: Sequence[Results]) -> Figure:
     return _q_and_t(title, means, last, curves.counted, "means over all searches so far")
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def _q_and_t(
     name: str, curves: Mapping[str, Sequence[_Curve]], last: int, axis: str, content: str
 ) -> Figure:
-    figure, panels = figures.new_panels(2, 2, 3.5)
-    for at, (axes, title) in enumerate(
-        zip(panels, ("features searched, Q", "examples searched, T"), strict=True)
-    ):
+    figure, panels = drawing.new_panels(2, 2, 3.5)
+    titles = ("features searched, Q", "examples searched, T")
+    for at, (axes, title) in enumerate(zip(panels, titles, strict=True)):
         for number, (label, both) in enumerate(curves.items()):
-            figures.draw_band(axes, *both[at], number, label, extremes=True)
+            drawing.draw_band(axes, *both[at], number, label, extremes=True)
         axes.set(xlabel=axis, ylabel=title, yscale="log")
         axes.margins(y=0.08)
-        figures.round_axis(axes, 1, last)
-        figures.decade_ticks(axes.yaxis)
-    figures.legend_below(figure, panels)
-    repeats = figures.repeats_title((values for (_, values), _ in curves.values()), "range")
+        drawing.round_axis(axes, 1, last)
+        drawing.decade_ticks(axes.yaxis)
+    drawing.legend_below(figure, panels)
+    repeats = drawing.repeats_title((values for (_, values), _ in curves.values()), "range")
     figure.suptitle(f"{name}: Q and T {content}, {repeats}")
     ends = "; ".join(
-        f"{label} ends at Q {_end(both[0]):,.0f} and T {_end(both[1]):,.0f}"
-        for label, both in curves.items()
+        f"{label} ends at Q {_end(q):,.0f} and T {_end(t):,.0f}" for label, (q, t) in curves.items()
     )
     figure.set_label(f"Features Q and examples T on {name}: {content}, {repeats}; {ends}.")
     return figure
@@ -177,7 +162,7 @@ def _end(curve: _Curve) -> float:
 # ------------------------------------------------------------------------------------ families
 
 # Colours of Okabe and Ito (2008), with grey instead of black, which is too heavy for areas.
-_AREAS = (*(figures.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
+_AREAS = (*(drawing.COLOURS[at] for at in (0, 4, 2, 3, 5, 1)), "#F0E442", "#999999")
 _HATCHES = ("", "//", "..", "xx")
 
 
@@ -205,26 +190,20 @@ def family_shares(runs: Sequence[Run]) -> FamilyShares:
     """Count the stumps of each family in windows of rounds; DataError without runs."""
     by_strategy = runs_by_strategy(runs)
     sizes = {str(name): int(n) for name, n in runs[0].cell.about["data"]["families"]}
-    edges = round_windows(max(run.n_rounds for run in runs))
+    edges = round_windows(_longest(runs))
     bins = [np.arange(len(sizes) + 1), edges]
     shares = {}
     for label, repeats in by_strategy.items():
         pairs = [(run.cell.arrays["family"], run.cell.round) for run in repeats]
-        shares[label] = _mean_share(np.stack([np.histogram2d(*pair, bins)[0] for pair in pairs]))
+        counts = np.stack([np.histogram2d(*pair, bins)[0] for pair in pairs])
+        totals = counts.sum(axis=1)
+        n_runs = (totals > 0).sum(axis=0)  # runs that had not ended
+        mean = (counts / np.maximum(totals, 1)[:, None]).sum(axis=0) / np.maximum(n_runs, 1)
+        shares[label] = np.where(n_runs > 0, mean, np.nan)
     return FamilyShares(sizes, edges, shares, tuple(map(len, by_strategy.values())))
 
 
-def _mean_share(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean share over runs with stumps in a window, from counts (runs, families, windows)."""
-    totals = counts.sum(axis=1)
-    n_runs = (totals > 0).sum(axis=0)
-    parts = counts / np.maximum(totals, 1)[:, None]
-    mean: NDArray[np.float64] = parts.sum(axis=0) / np.maximum(n_runs, 1)
-    mean[:, n_runs == 0] = np.nan
-    return mean
-
-
-@figures.styled_axes
+@drawing.styled_axes
 def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot stacked shares of the families over rounds, one panel a strategy.
 
@@ -234,24 +213,23 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
     learners = [run.learner for run in runs]
     title, stumps = with_learner(name, learners), chosen_by_searches(learners)
     share = f"percent of the {stumps}"
-    figure, panels = figures.strategy_panels(tuple(counts.shares), "round", share)
+    figure, panels = drawing.strategy_panels(tuple(counts.shares), "round", share)
     for label, axes in panels.items():
         _stack(axes, counts, counts.shares[label])
-    figures.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
+    drawing.legend_below(figure, list(panels.values())[:1], handlelength=1.6)
     repeats = repetitions(max(counts.n_runs), "mean", min(counts.n_runs))
     figure.suptitle(
         f"{title}: families that the {stumps} come from, {repeats}\n"
         "(bars at the right: shares of all features)"
     )
-    ends = "; ".join(
-        f"{label} ends with most stumps of {list(counts.sizes)[int(np.argmax(shares[:, at]))]} "
-        f"({100 * shares[:, at].max():.0f} percent)"
-        for label, shares in counts.shares.items()
-        for at in [np.flatnonzero(~np.isnan(shares[0]))[-1]]
-    )
+    ends = []
+    for label, shares in counts.shares.items():
+        last = shares[:, ~np.isnan(shares[0])][:, -1]
+        family = list(counts.sizes)[int(np.argmax(last))]
+        ends.append(f"{label} ends with most stumps of {family} ({100 * last.max():.0f} percent)")
     figure.set_label(
         f"Shares of {len(counts.sizes)} families among the {stumps} on {title} over rounds, "
-        f"{repeats}: {ends}."
+        f"{repeats}: {'; '.join(ends)}."
     )
     return figure
 
@@ -276,7 +254,7 @@ def _stack(axes: Axes, counts: FamilyShares, shares: NDArray[np.float64]) -> Non
         below, bottom = top, bottom + 100 * part
     bar.set_axis_off()
     bar.set_xlim(-0.5, 0.5)
-    figures.round_axis(axes, 1, int(counts.edges[-1]))
+    drawing.round_axis(axes, 1, int(counts.edges[-1]))
     axes.set_ylim(0, 100)
     axes.grid(False)
 
@@ -303,13 +281,12 @@ def feature_shares(
             f"a picture of features needs at most {MOST_FEATURES} features, but {name} has "
             f"{n_features:,}; draw families, or other data"
         )
-    longest = max(run.n_rounds for run in runs)
+    longest = _longest(runs)
     last = longest if rounds is None else check_integer("stumps", rounds, 1, longest)
 
     def shares(cell: Cell) -> NDArray[np.float64]:
-        counted_rounds = cell.round <= last
-        chosen = cell.arrays["feature"][counted_rounds]
-        return np.bincount(chosen, None, n_features) / np.count_nonzero(counted_rounds)
+        chosen = cell.arrays["feature"][cell.round <= last]
+        return np.bincount(chosen, None, n_features) / chosen.size
 
     return {
         label: np.array([shares(run.cell) for run in repeats])
@@ -317,7 +294,7 @@ def feature_shares(
     }
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None) -> Figure:
     """Plot the percentage of the stumps of all searches that use each feature, a line a strategy.
 
@@ -329,31 +306,31 @@ def features_figure(runs: Mapping[str, Sequence[Run]], rounds: int | None = None
     if not runs:
         raise DataError("a picture of features needs runs, got none; run the comparison first")
     shares = {name: feature_shares(name, of_data, rounds) for name, of_data in runs.items()}
-    stumps = chosen_by_searches(run.learner for of_data in runs.values() for run in of_data)
+    every = [run for of_data in runs.values() for run in of_data]
+    stumps = chosen_by_searches(run.learner for run in every)
     labels = list(dict.fromkeys(label for of_data in shares.values() for label in of_data))
-    figure, panels = figures.new_panels(len(shares), 2, 4.0)
+    figure, panels = drawing.new_panels(len(shares), 2, 4.0)
+    most = []
     for axes, (name, of_data) in zip(panels, shares.items(), strict=True):
         for label, values in of_data.items():
             at = np.arange(values.shape[1])
             number = labels.index(label)
-            figures.draw_band(axes, at, 100 * values, number, label, markevery=1)
+            drawing.draw_band(axes, at, 100 * values, number, label, markevery=1)
+            means = values.mean(axis=0)
+            often = f"{100 * means.max():.1f} percent of feature {means.argmax()}"
+            most.append(f"{label} on {name} {often}")
         axes.axhline(100 / len(at), color=_GREY, linewidth=0.8, linestyle=":")
         axes.set(title=name, xlabel="feature (counted from 0)", ylabel=f"percent of the {stumps}")
         axes.set_ylim(bottom=0)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    figures.legend_below(figure, panels)
-    groups = [values for of_data in shares.values() for values in of_data.values()]
-    repeats = figures.repeats_title(groups)
-    longest = max(run.n_rounds for of_data in runs.values() for run in of_data)
-    title = f"Features chosen in {longest if rounds is None else rounds:,} rounds, {repeats}"
-    figure.suptitle(f"{title}\n(dotted: the share of a uniform draw)")
-    most = "; ".join(
-        f"{label} on {name} {100 * means.max():.1f} percent of feature {means.argmax()}"
-        for name, of_data in shares.items()
-        for label, values in of_data.items()
-        for means in [values.mean(axis=0)]
+    drawing.legend_below(figure, panels)
+    repeats = drawing.repeats_title(
+        values for of_data in shares.values() for values in of_data.values()
     )
-    figure.set_label(f"{title}. Most often chosen: {most}.")
+    n_rounds = _longest(every) if rounds is None else rounds
+    title = f"Features chosen in {n_rounds:,} rounds, {repeats}"
+    figure.suptitle(f"{title}\n(dotted: the share of a uniform draw)")
+    figure.set_label(f"{title}. Most often chosen: {'; '.join(most)}.")
     return figure
 
 
@@ -373,18 +350,20 @@ def mean_edges(runs: Sequence[Run], edges: NDArray[np.int64]) -> dict[str, NDArr
     Arrays of shape (repetitions, n_windows): ``edge`` is the true edge G, ``estimated`` is H on the
     sample, ``expected`` is noted by the strategy before the search, and absent if it never was.
     """
-    kinds: dict[str, Callable[[Cell], NDArray[Any]]] = {
-        "edge": _array("edge"),
-        "estimated": lambda cell: cell.edge_estimated,
+    means = {
+        "edge": _means_of_runs(runs, edges, lambda cell: cell.arrays["edge"]),
+        "estimated": _means_of_runs(runs, edges, lambda cell: cell.edge_estimated),
     }
     if any(PREDICTED in run.cell.arrays for run in runs):
-        kinds["expected"] = lambda cell: cell.arrays.get(
-            PREDICTED, np.full(len(cell.round), np.nan)
+        means["expected"] = _means_of_runs(
+            runs,
+            edges,
+            lambda cell: cell.arrays.get(PREDICTED, np.full(len(cell.round), np.nan)),
         )
-    return {kind: _means_of_runs(runs, values, edges) for kind, values in kinds.items()}
+    return means
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot edges over rounds, a panel a strategy: true, estimated and, if noted, expected.
 
@@ -392,28 +371,31 @@ def edges_figure(name: str, runs: Sequence[Run]) -> Figure:
     sample. On all examples it is the true edge.
     """
     by_strategy = runs_by_strategy(runs)
-    last = max(run.n_rounds for run in runs)
+    last = _longest(runs)
     edges = round_windows(last, 8)
     means = {label: mean_edges(repeats, edges) for label, repeats in by_strategy.items()}
-    figure, panels = figures.strategy_panels(tuple(means), "round", "edge", 2.5)
-    drawn = np.concatenate(
-        [values.ravel() for kinds in means.values() for values in kinds.values()]
-    )
+    figure, panels = drawing.strategy_panels(tuple(means), "round", "edge", 2.5)
+    drawn = np.concatenate([values.ravel() for of in means.values() for values in of.values()])
     is_log = bool((drawn[np.isfinite(drawn)] > 0).all())
     for label, axes in panels.items():
         for kind, values in means[label].items():
             title, colour, dashes, marker = _LINES[kind]
-            style: dict[str, Any] = {"linestyle": dashes, "marker": marker, "markevery": 1}
-            style |= {"color": figures.COLOURS[colour], "markersize": 3.5 * current_layout().scale}
+            style: dict[str, Any] = {
+                "linestyle": dashes,
+                "marker": marker,
+                "markevery": 1,
+                "color": drawing.COLOURS[colour],
+                "markersize": 3.5 * drawing.current_layout().scale,
+            }
             at = window_middles(edges)
-            figures.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
-        figures.round_axis(axes, 1, last)
+            drawing.draw_band(axes, at, values, 0, title, extremes=is_log, **style)
+        drawing.round_axis(axes, 1, last)
     if is_log:
         first = next(iter(panels.values()))
         first.set_yscale("log")
-        figures.decade_ticks(first.yaxis)
-    figures.legend_below(figure, panels.values())
-    repeats = figures.repeats_title(by_strategy.values(), "range" if is_log else "std")
+        drawing.decade_ticks(first.yaxis)
+    drawing.legend_below(figure, panels.values())
+    repeats = drawing.repeats_title(by_strategy.values(), "range" if is_log else "std")
     learners = [run.learner for run in runs]
     title = with_learner(name, learners)
     chosen = "the chosen stumps" if counted(learners) == "stumps" else "all searches"
@@ -436,7 +418,7 @@ def _optimism(means: dict[str, NDArray[np.float64]]) -> float:
 # ------------------------------------------------------------------------------------- margins
 
 # Dark enough for a white page; darker for more stumps.
-_MARKS = tuple(figures.COLOURS[at] for at in (5, 4, 1, 0, 6))
+_MARKS = tuple(drawing.COLOURS[at] for at in (5, 4, 1, 0, 6))
 # Both lines stay visible where they coincide.
 _SIDES: dict[str, dict[str, Any]] = {
     "training": {"linewidth": 4.0, "alpha": 0.3},
@@ -449,8 +431,7 @@ def margin_marks(runs: Sequence[Run]) -> list[int]:
 
     Runs that ended early are left out, as they record their last margins at their end.
     """
-    longest = max(run.n_rounds for run in runs)
-    whole = [run for run in runs if run.n_rounds == longest]
+    whole = [run for run in runs if run.n_rounds == _longest(runs)]
     return sorted({int(mark) for run in whole for mark in run.cell.arrays["marks"]})
 
 
@@ -461,22 +442,18 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
     before the mark counts with its last margins.
     """
     parts = []
-    n_bins = 1
     for run in runs:
         marks = run.cell.arrays["marks"].tolist()
-        counts = run.cell.arrays["margins"].astype(np.float64)
-        n_bins = counts.shape[2]
         at = min(mark, run.n_rounds)
         if at in marks:
-            sums = np.cumsum(counts[:, marks.index(at)], axis=1)
+            sums = np.cumsum(run.cell.arrays["margins"][:, marks.index(at)], axis=1, dtype=float)
             parts.append(np.pad(sums, ((0, 0), (1, 0))) / sums[:, -1:])
     if not parts:
-        return np.full((2, n_bins + 1), np.nan)
-    mean: NDArray[np.float64] = np.mean(parts, axis=0)
-    return mean
+        return np.full((2, runs[0].cell.arrays["margins"].shape[2] + 1), np.nan)
+    return np.asarray(np.mean(parts, axis=0))
 
 
-@figures.styled_axes
+@drawing.styled_axes
 def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
@@ -487,29 +464,32 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     by_strategy = runs_by_strategy(runs)
     chosen = list(margin_marks(runs) if marks is None else marks)[-len(_MARKS) :]
     shares = {
-        label: {mark: margin_shares(repeats, mark) for mark in chosen}
+        label: [margin_shares(repeats, mark) for mark in chosen]
         for label, repeats in by_strategy.items()
     }
-    figure, panels = figures.strategy_panels(
+    figure, panels = drawing.strategy_panels(
         tuple(shares), "margin", "percent of margins below", 2.5
     )
     learners = [run.learner for run in runs]
     title, word = with_learner(name, learners), counted(learners)
     for label, axes in panels.items():
-        for mark, colour in zip(chosen, _MARKS[-len(chosen) :], strict=True):
-            _draw_margins(axes, shares[label][mark], f"{mark:,} {word}", colour)
+        colours = _MARKS[-len(chosen) :]
+        for mark, colour, of_mark in zip(chosen, colours, shares[label], strict=True):
+            _draw_margins(axes, of_mark, f"{mark:,} {word}", colour)
         axes.axvline(0, color=_GREY, linewidth=0.8)
     first = next(iter(panels.values()))
     first.xaxis.set_major_locator(MultipleLocator(0.5))
     first.xaxis.set_major_formatter("{x:g}")
-    first.set(xlim=_margin_range(shares.values()), ylim=(0, 100))
-    figures.legend_below(figure, panels.values())
-    repeats = figures.repeats_title(by_strategy.values(), "")
+    first.set(xlim=_margin_range(np.array(list(shares.values()))), ylim=(0, 100))
+    drawing.legend_below(figure, panels.values())
+    repeats = drawing.repeats_title(by_strategy.values(), "")
     figure.suptitle(
         f"{title}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
     )
-    last = {label: at_marks[chosen[-1]][1] for label, at_marks in shares.items()}
-    wrong = "; ".join(f"{label} {100 * test[len(test) // 2]:.2f}" for label, test in last.items())
+    test = {label: of_label[-1][1] for label, of_label in shares.items()}
+    wrong = "; ".join(
+        f"{label} {100 * below[len(below) // 2]:.2f}" for label, below in test.items()
+    )
     figure.set_label(
         f"Cumulative distributions of training and test margins on {title} after "
         f"{', '.join(f'{mark:,}' for mark in chosen)} {word}, {repeats}. Percent of the test "
@@ -531,11 +511,10 @@ def _draw_margins(axes: Axes, shares: NDArray[np.float64], mark: str, colour: st
         axes.plot(edges[rise], 100 * values[rise], color=colour, label=label, **style)
 
 
-def _margin_range(shares: Iterable[Mapping[int, NDArray[np.float64]]]) -> tuple[float, float]:
+def _margin_range(shares: NDArray[np.float64]) -> tuple[float, float]:
     """The range of all but the outer 0.1 percent of margins on both sides, with zero in it."""
-    drawn = np.array([values for marks in shares for both in marks.values() for values in both])
-    edges = np.linspace(-1, 1, drawn.shape[1])
-    inside = ((drawn > 0.001) & (drawn < 0.999)).any(axis=0)
+    edges = np.linspace(-1, 1, shares.shape[-1])
+    inside = ((shares > 0.001) & (shares < 0.999)).any(axis=(0, 1, 2))
     shown = edges[inside] if inside.any() else edges
     return min(-0.05, float(shown[0]) - 0.02), max(0.05, float(shown[-1]) + 0.02)
 

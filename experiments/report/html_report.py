@@ -19,8 +19,7 @@ import boostsample
 from boostsample.errors import BoostSampleError, DataError, printable
 from boostsample.experiments.metrics import MAIN_METRICS, METRICS
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing.figures import check_drawing
-from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
+from boostsample.experiments.plots.drawing import check_drawing, describe, picture_bytes
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts

@@ -113,7 +113,7 @@ def layout_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if not any(params.get(name) for name in _FILES):
             option = next(iter(layout)).replace("_", "-")
             raise SettingError(f"--{option} is for a picture, but none is drawn; add --plot FILE")
-        from boostsample.experiments.plots.drawing.layout import (
+        from boostsample.experiments.plots.drawing import (
             Layout,
             parse_parts,
             parse_size,

@@ -10,7 +10,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.plots.curves import curves_figure
-from boostsample.experiments.plots.drawing.picture_files import describe, picture_bytes
+from boostsample.experiments.plots.drawing import describe, picture_bytes
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, shared_curve
 from boostsample.experiments.results.runs import table_frame

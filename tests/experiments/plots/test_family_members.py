@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import boostsample.families as package
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plots.drawing.picture_files import save_picture
+from boostsample.experiments.plots.drawing import save_picture
 from boostsample.experiments.plots.family_members import (
     choose_members,
     families_for_members,

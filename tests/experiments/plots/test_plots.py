@@ -15,27 +15,23 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.curves import comparison_figure, curves_figure
-from boostsample.experiments.plots.drawing.figures import (
+from boostsample.experiments.plots.drawing import (
     STYLE,
-    draw_band,
-    error_axis,
-    strategy_panels,
-)
-from boostsample.experiments.plots.drawing.layout import (
     Layout,
-    parse_parts,
-    parse_size,
-    using_layout,
-)
-from boostsample.experiments.plots.drawing.log_ticks import (
-    LogTicks,
-    name_ticks,
-)
-from boostsample.experiments.plots.drawing.picture_files import (
     check_picture,
     describe,
+    draw_band,
+    error_axis,
+    parse_parts,
+    parse_size,
     picture_bytes,
     save_picture,
+    strategy_panels,
+    using_layout,
+)
+from boostsample.experiments.plots.log_ticks import (
+    LogTicks,
+    name_ticks,
 )
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.drawing.picture_files import describe
+from boostsample.experiments.plots.drawing import describe
 from boostsample.experiments.plots.ranks import rank_bars, ranks_figure
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import critical_difference, ranking

@@ -12,7 +12,7 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.plan.variants import Variant
-from boostsample.experiments.plots.drawing.picture_files import describe
+from boostsample.experiments.plots.drawing import describe
 from boostsample.experiments.plots.run_figures import (
     MOST_FEATURES,
     RUN_FIGURES,

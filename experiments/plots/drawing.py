@@ -1,29 +1,165 @@
-"""Shared parts of pictures: style, colours, bands, axes, panels and legends.
+"""How pictures are drawn, laid out and written: style, panels, bands, axes, legends, files.
 
-This module imports matplotlib only when it draws.
+Pictures drawn and written inside ``with using_layout(layout)`` follow `layout`. The label of a
+figure (`describe`) says in words what it shows, for readers who cannot see it. This module imports
+matplotlib only when it draws.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib.util
+import io
 import math
+import os
+import re
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
-from boostsample.experiments.plots.drawing.layout import current_layout
+from boostsample.errors import SettingError, printable, unknown
 from boostsample.experiments.results.titles import repetitions
+from boostsample.files.atomic import check_writable_file, write_file
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
+
+# -------------------------------------------------------------------------------------- layout
+
+WIDTHS = {"one-column": 3.25, "two-columns": 6.75}
+"""Widths of pictures by name, in inches; they fit the columns and pages of most journals."""
+PARTS = ("title", "labels", "legend", "notes")
+"""Parts that a picture can leave out: title, titles of axes, legend, and notes below it."""
+_SCREEN_FONT, _PAPER_FONT = 10.0, 8.0
+_SMALLEST, _LARGEST = 1.0, 100.0  # inches
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a picture; the default one is for screens.
+
+    `size` is width and height in inches; a height of None fits the content. `font_size` is in
+    points, by default 10, or 8 if a size is given. `dpi` is the resolution of .png files. `title`
+    replaces the title. Raises SettingError if a value is out of range.
+    """
+
+    size: tuple[float, float | None] | None = None
+    font_size: float | None = None
+    dpi: int | None = None
+    title: str | None = None
+    without: tuple[str, ...] = ()  # of `PARTS`
+
+    def __post_init__(self) -> None:
+        if self.font_size is not None and not 4 <= self.font_size <= 40:
+            raise SettingError(f"font-size must be between 4 and 40 points, got {self.font_size:g}")
+        if self.dpi is not None and not 30 <= self.dpi <= 2400:
+            raise SettingError(f"dpi must be between 30 and 2400, got {self.dpi}")
+        if self.title is not None and "title" in self.without:
+            raise SettingError("--title and --without title exclude each other; give one of them")
+
+    @property
+    def points(self) -> float:
+        """Size of the font in points."""
+        return self.font_size or (_PAPER_FONT if self.size else _SCREEN_FONT)
+
+    @property
+    def scale(self) -> float:
+        """Size of the font relative to that for screens; lines and heights follow it."""
+        return self.points / _SCREEN_FONT
+
+    def finish(self, figure: Figure) -> None:
+        """Replace the title, remove the parts that are left out, and wrap long lines."""
+        if self.title is not None:
+            figure.suptitle(self.title)
+        if "title" in self.without and figure.get_suptitle():
+            figure.suptitle("").set_in_layout(False)
+        if "notes" in self.without and figure.get_supxlabel():
+            figure.supxlabel("").set_in_layout(False)
+        if "legend" in self.without:
+            for legend in list(figure.legends):
+                legend.remove()
+        if "labels" in self.without:
+            for axes in figure.axes:
+                axes.set(xlabel="", ylabel="")
+        if title := figure.get_suptitle():
+            figure.suptitle(wrapped_text(title, figure.get_figwidth(), 1.2 * self.points))
+
+
+_USUAL = Layout()
+_CURRENT: ContextVar[Layout] = ContextVar("layout", default=_USUAL)
+
+
+def current_layout() -> Layout:
+    """The layout of the pictures that are drawn and written now."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def using_layout(layout: Layout) -> Iterator[None]:
+    """Draw and write pictures with `layout`."""
+    token = _CURRENT.set(layout)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def wrapped_text(text: str, width: float, points: float) -> str:
+    """Break lines that are longer than `width` inches in a font of this size."""
+    letters = max(12, int(72 * width / (0.55 * points)))
+    wrapper = textwrap.TextWrapper(letters, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(map(wrapper.fill, text.splitlines()))
+
+
+def parse_size(text: str) -> tuple[float, float | None]:
+    """Read width and height in inches, a width alone, or a name of `WIDTHS`.
+
+    >>> parse_size("3.3x2.4"), parse_size("5.5"), parse_size("one-column")
+    ((3.3, 2.4), (5.5, None), (3.25, None))
+    """
+    if text in WIDTHS:
+        return WIDTHS[text], None
+    try:
+        sides = [float(part) for part in text.lower().split("x")]
+    except ValueError:
+        sides = []
+    if len(sides) not in (1, 2) or not all(math.isfinite(side) for side in sides):
+        raise SettingError(
+            "size must be width and height in inches as in 3.3x2.4, a width alone as in 5.5, "
+            f"{' or '.join(WIDTHS)}; got {text!r}"
+        )
+    if not all(_SMALLEST <= side <= _LARGEST for side in sides):
+        raise SettingError(
+            f"size must be between {_SMALLEST:g} and {_LARGEST:g} inches on each side, got {text}"
+        )
+    return sides[0], sides[1] if len(sides) == 2 else None
+
+
+def parse_parts(text: str) -> tuple[str, ...]:
+    """Read parts to leave out.
+
+    >>> parse_parts("title, legend")
+    ('title', 'legend')
+    """
+    parts = tuple(part.strip() for part in text.split(","))
+    for part in parts:
+        if part not in PARTS:
+            raise unknown("part of a picture", part, PARTS)
+    return parts
+
+
+# ------------------------------------------------------------------------------------- figures
 
 COLOURS = (
     *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000"),
@@ -195,7 +331,7 @@ def draw_band(
 
 def decade_ticks(axis: Axis, *, integer: bool = False) -> None:
     """Name at least three ticks of a log axis; `integer`: at whole numbers only."""
-    from boostsample.experiments.plots.drawing.log_ticks import name_ticks
+    from boostsample.experiments.plots.log_ticks import name_ticks
 
     name_ticks(axis, integer=integer)
 
@@ -266,3 +402,82 @@ def strategy_panels(
     for title, axes in zip(titles, panels.values(), strict=True):
         axes.set_title("\n".join(title))
     return figure, panels
+
+
+# --------------------------------------------------------------------------------------- files
+
+FORMATS = (".svg", ".png", ".pdf")
+"""Endings of the file names of pictures."""
+
+_DPI = 150
+_PATH = re.compile(rb' d="[^"]*"')
+_DIGITS = re.compile(rb"(\.\d\d)\d+")
+
+
+def check_picture(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Check that a picture can be drawn and written, before any work is done; return its path.
+
+    Raises SettingError if the file name has another ending, if the file exists and is not to
+    `overwrite`, or if matplotlib is not installed, and DataError if the file cannot be written.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in FORMATS:
+        raise SettingError(
+            f"a picture's file name must end in one of {', '.join(FORMATS)}, got '{Path(path)}'"
+        )
+    dpi = current_layout().dpi
+    if dpi is not None and ending != ".png":
+        raise SettingError(
+            f"--dpi is for .png files, got {dpi} for '{Path(path)}', which has no pixels; leave it "
+            "out"
+        )
+    check_drawing("pictures", "matplotlib")
+    return check_writable_file(path, ending, "the picture", overwrite=overwrite)
+
+
+def describe(figure: Figure) -> str:
+    """What a figure shows, in a sentence or two."""
+    return str(figure.get_label())
+
+
+def picture_bytes(figure: Figure, kind: str = "svg") -> bytes:
+    """The content of a picture file (`kind` svg, png or pdf), the same for the same data.
+
+    Draw a figure only once: a second drawing may shift its layout slightly. SettingError if its
+    texts leave no room for its axes.
+    """
+    import matplotlib as mpl
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):  # XML may not hold control characters
+        text.set_text(printable(text.get_text(), "\n"))
+    shown = printable(describe(figure))
+    title = " ".join(figure.get_suptitle().split()) or shown
+    metadata: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None, "Title": title, "Description": shown},
+        "pdf": {"CreationDate": None, "Title": title, "Subject": shown},
+        "png": {"Title": title, "Description": shown},
+    }
+    stream = io.BytesIO()
+    with mpl.rc_context(current_style()), warnings.catch_warnings():
+        warnings.filterwarnings("error", message="constrained_layout not applied")
+        try:
+            dpi = current_layout().dpi or _DPI
+            figure.savefig(stream, format=kind, dpi=dpi, metadata=metadata[kind])
+        except UserWarning as error:
+            width, height = figure.get_size_inches()
+            raise SettingError(
+                f"the texts of the picture leave no room for its axes in {width:g} x {height:g} "
+                "inches; give a larger --size, a smaller --font-size, or leave parts out with "
+                "--without"
+            ) from error
+    if kind != "svg":
+        return stream.getvalue()
+    # Rounding paths to a hundredth of a point halves the size.
+    return _PATH.sub(lambda path: _DIGITS.sub(rb"\1", path[0]), stream.getvalue())
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a figure atomically; DataError if the file cannot be written."""
+    content = picture_bytes(figure, path.suffix.lower().removeprefix("."))
+    write_file(path, content, "the picture")

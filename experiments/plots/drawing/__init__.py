@@ -1,1 +1,0 @@
-"""How pictures are drawn, laid out and written."""
