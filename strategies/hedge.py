@@ -32,7 +32,7 @@ from boostsample.strategies.bandits._bandit import (
     FloatArray,
     IntArray,
 )
-from boostsample.strategies.uniform_naive import search_that_spends, uniform_naive_features
+from boostsample.strategies.uniform_naive import search_that_spends, searched_features
 from boostsample.strategy import Outcome, Pool, Stump
 
 _FEATURES_PER_FAMILY = 16
@@ -97,9 +97,10 @@ class Hedge(BanditStrategy):
     def choose(self, step: Step) -> Stump:
         """Estimate the edges of all families, search one drawn before that."""
         self.edges_ = self._edges_of_all(step)
-        q = min(uniform_naive_features(self.n_features, step), step.remaining)
+        size = step.n_examples, step.n_features
+        q = min(searched_features(self.n_features, *size, step.budget), step.remaining)
         if self.n_features is None:
-            q, _ = search_that_spends(q, step.n_examples, step.n_features, step.remaining)
+            q, _ = search_that_spends(q, *size, step.remaining)
         arms = self.select(step.rng, min(self.n_pulls_, q))
         features, owner = self._features(step, arms, q)
         stumps = step.search(features, step.draw(step.remaining // features.size))

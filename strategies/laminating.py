@@ -97,15 +97,10 @@ def laminating_stages(
                 break
             q *= 2
     else:
-        q = check_integer("n_features", wanted, 2, hint="None chooses a power of two")
+        q = check_integer("n_features", wanted, 2, n_features, hint="None chooses a power of two")
         if q & (q - 1):
             raise SettingError(
                 f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
-            )
-        if q > n_features:
-            raise SettingError(
-                f"n_features must be at most the {n_features} features there are, got {q}; "
-                "laminating chooses one if it is None"
             )
     first = _first(q, budget)
     if first < 1:

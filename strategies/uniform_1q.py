@@ -8,7 +8,7 @@ features are searched, on more examples if the budget allows; what N examples le
 from __future__ import annotations
 
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_features
+from boostsample.strategies.uniform_naive import UniformNaive, searched_features
 from boostsample.strategy import Stump
 
 
@@ -23,7 +23,7 @@ class Uniform1Q(UniformNaive):
 
     def choose(self, step: Step) -> Stump:
         """Draw a family, then features and examples, search."""
-        n = uniform_naive_features(self.n_features, step)
+        n = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
         family = step.families[int(step.rng.integers(len(step.families)))]
         features = family.sample(n, step.rng)
         sample = step.draw(step.remaining // features.size, self.scheme)

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.checks import check_integer
-from boostsample.errors import SettingError
+from boostsample.checks import check_n_features
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
 from boostsample.strategy import Pool, Strategy, Stump
@@ -41,51 +40,24 @@ class UniformNaive(Strategy):
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
         size = pool.n_examples, pool.n_features
-        q = uniform_naive_n_features(self.n_features, *size, budget)
+        q = searched_features(self.n_features, *size, budget)
         return {"n_features": q, "scheme": self.scheme}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         known_scheme(self.scheme)
-        uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        check_n_features(self.n_features, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
-        n = uniform_naive_features(self.n_features, step)
+        n = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         sample = step.draw(step.remaining // n, self.scheme)
         return step.search(features, sample).best()
 
 
-def uniform_naive_features(wanted: int | None, step: Step) -> int:
-    """Q of a search; less than wanted in nodes of trees whose budget does not pay for it."""
-    most = None if wanted is None else min(wanted, step.budget)
-    return uniform_naive_n_features(most, step.n_examples, step.n_features, step.budget)
-
-
-def uniform_naive_n_features(
-    wanted: int | None, n_examples: int, n_features: int, budget: int
-) -> int:
-    """Q of the Uniform strategies; SettingError if the budget does not pay for Q looks."""
-    if wanted is None:
-        q = max(10, budget // n_examples)
-        return search_that_spends(q, n_examples, n_features, budget)[0]
-    q = check_integer("n_features", wanted, 1, hint="None takes 10 or more")
-    if q > n_features:
-        raise SettingError(
-            f"n_features of a uniform search must be at most the {n_features} features there are, "
-            f"got {q}; None takes 10 or more"
-        )
-    if q > budget:
-        raise SettingError(
-            f"a uniform search of n_features = {q} features costs at least {q} looks, but the "
-            f"budget is {budget}; raise the budget or search fewer features"
-        )
-    return q
-
-
-def patch_n_features(
-    wanted: int | None, share: int, n_examples: int, n_features: int, budget: int
+def searched_features(
+    wanted: int | None, n_examples: int, n_features: int, budget: int, *, share: int = 1
 ) -> int:
     """Q of searches on about N / `share` examples, or fewer than wanted in nodes of trees."""
     if wanted is not None:

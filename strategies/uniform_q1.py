@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import UniformNaive, uniform_naive_features
+from boostsample.strategies.uniform_naive import UniformNaive, searched_features
 from boostsample.strategy import Stump, sample_members
 
 
@@ -26,7 +26,7 @@ class UniformQ1(UniformNaive):
 
     def choose(self, step: Step) -> Stump:
         """Draw families, a feature for each, and examples; search."""
-        n = uniform_naive_features(self.n_features, step)
+        n = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
         n_families = len(step.families)
         if n_families > n:
             picked = step.rng.choice(n_families, size=n, replace=False)

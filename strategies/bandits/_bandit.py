@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.bandits import REWARDS, best_arms, reward
-from boostsample.checks import check_integer, check_number
+from boostsample.checks import check_integer, check_n_features, check_number
 from boostsample.errors import unknown
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import uniform_naive_features, uniform_naive_n_features
+from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +91,7 @@ class BanditStrategy(Strategy):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
-        q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        q = searched_features(self.n_features, pool.n_examples, pool.n_features, budget)
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
@@ -101,14 +101,15 @@ class BanditStrategy(Strategy):
         if self.reward not in REWARDS:
             raise unknown("reward", self.reward, REWARDS)
         check_number("reward_scale", self.reward_scale, 0.0, above=True)
-        q = uniform_naive_n_features(self.n_features, pool.n_examples, pool.n_features, budget)
+        check_n_features(self.n_features, pool.n_features, budget)
+        q = searched_features(self.n_features, pool.n_examples, pool.n_features, budget)
         n_arms = self._n_arms(pool)
         self.n_pulls_ = min(self._wanted_pulls(q), q, n_arms)
         self.start_arms(n_arms, n_rounds)
 
     def choose(self, step: Step) -> Stump:
         """Pull arms, search their features."""
-        q = uniform_naive_features(self.n_features, step)
+        q = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
         arms = self.select(step.rng, min(self.n_pulls_, q))
         features, owner = self._features(step, arms, q)
         sample = step.draw(step.remaining // features.size)

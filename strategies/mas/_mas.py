@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -77,9 +78,20 @@ class MASFamilyStrategy(MASStrategy):
 
     noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved", "averaged")
 
+    @staticmethod
+    @abc.abstractmethod
+    def plan(
+        mixtures: Sequence[Mixture], sizes: Sequence[int], n_examples: int, budget: int
+    ) -> Any:
+        """The searches of largest expected edge, from models and sizes of the families."""
+
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings; remove all edges."""
+        """Check the settings; remove all edges; compile what plans need."""
         super().start(pool, budget, n_rounds, rng)
+        first = self._first_models(pool, budget)
+        if first is not None:
+            models, looks = first
+            self.plan(models, [family.size for family in pool.families], pool.n_examples, looks)
         if self.noise == "averaged":
             self.edges_: list[NDArray[np.float64]] = [np.empty(0) for _ in pool.families]
             self.least_ = [min(_FEATURES_PER_FAMILY, family.size) for family in pool.families]
@@ -106,7 +118,7 @@ class MASFamilyStrategy(MASStrategy):
         if averaged:
             self.keep_edges(step, edges, counts)
             edges, counts = np.concatenate(self.edges_), [each.size for each in self.edges_]
-            edges.setflags(write=False)  # as those of a search, see `first_models`
+            edges.setflags(write=False)  # as those of a search, see `_first_models`
         return _fit_families(
             edges, counts, self.n_components, self.noise, sample.size, sample.exact
         )
@@ -125,7 +137,7 @@ class MASFamilyStrategy(MASStrategy):
                 older = self.edges_[k][: max(0, self.least_[k] - count)]
                 self.edges_[k] = np.concatenate([edges[end - count : end], older])
 
-    def first_models(self, pool: Pool, budget: int) -> tuple[Sequence[Mixture], int] | None:
+    def _first_models(self, pool: Pool, budget: int) -> tuple[Sequence[Mixture], int] | None:
         """Models of edges that are all 0, and the looks that they leave: for `start`.
 
         A plan from these compiles and caches what later rounds need. None if no round has models.

@@ -20,13 +20,9 @@ import numpy as np
 
 from boostsample.planning.expected_edge import best_expected_edge_family, expected_edge
 from boostsample.step import Step
-from boostsample.strategies.mas._mas import (
-    MASFamilyStrategy,
-    mas_probe,
-    note_beliefs,
-)
+from boostsample.strategies.mas._mas import MASFamilyStrategy, mas_probe, note_beliefs
 from boostsample.strategies.uniform_naive import search_that_spends
-from boostsample.strategy import Pool, Stump
+from boostsample.strategy import Stump
 
 
 class MAS1Q(MASFamilyStrategy):
@@ -38,14 +34,7 @@ class MAS1Q(MASFamilyStrategy):
         See `MASFamilyStrategy`.
     """
 
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings; compile what plans need."""
-        super().start(pool, budget, n_rounds, rng)
-        first = self.first_models(pool, budget)
-        if first is not None:
-            models, looks = first
-            sizes = [family.size for family in pool.families]
-            best_expected_edge_family(models, sizes, pool.n_examples, looks)
+    plan = staticmethod(best_expected_edge_family)
 
     def choose(self, step: Step) -> Stump:
         """Model all families, search one."""
@@ -56,9 +45,7 @@ class MAS1Q(MASFamilyStrategy):
             note_beliefs(step, q, t, float("nan"), [])
         else:
             sizes = [each.size for each in step.families]
-            family, q, t, edge, edges = best_expected_edge_family(
-                models, sizes, step.n_examples, step.remaining
-            )
+            family, q, t, edge, edges = self.plan(models, sizes, step.n_examples, step.remaining)
             size = step.n_examples, sizes[family], step.remaining
             if (plan := search_that_spends(q, *size)) != (q, t):
                 q, t = plan

@@ -22,13 +22,9 @@ from numpy.typing import NDArray
 
 from boostsample.planning.expected_edge import allocate, expected_edge_families
 from boostsample.step import Step
-from boostsample.strategies.mas._mas import (
-    MASFamilyStrategy,
-    mas_probing_search,
-    note_beliefs,
-)
+from boostsample.strategies.mas._mas import MASFamilyStrategy, mas_probing_search, note_beliefs
 from boostsample.strategies.uniform_naive import search_that_spends
-from boostsample.strategy import Pool, Stump, sample_members
+from boostsample.strategy import Stump, sample_members
 
 
 class MASQ1(MASFamilyStrategy):
@@ -40,13 +36,7 @@ class MASQ1(MASFamilyStrategy):
         See `MASFamilyStrategy`.
     """
 
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Check the settings; compile what plans need."""
-        super().start(pool, budget, n_rounds, rng)
-        first = self.first_models(pool, budget)
-        if first is not None:
-            models, looks = first
-            allocate(models, [family.size for family in pool.families], pool.n_examples, looks)
+    plan = staticmethod(allocate)
 
     def choose(self, step: Step) -> Stump:
         """Model all families, allocate features to them, search."""
@@ -54,7 +44,7 @@ class MASQ1(MASFamilyStrategy):
         if models is None:
             return mas_probing_search(step)[0].best()
         sizes = [family.size for family in step.families]
-        allocated, t, edge = allocate(models, sizes, step.n_examples, step.remaining)
+        allocated, t, edge = self.plan(models, sizes, step.n_examples, step.remaining)
         q = int(allocated.sum())
         size = step.n_examples, step.n_features, step.remaining
         if (plan := search_that_spends(q, *size)) != (q, t):

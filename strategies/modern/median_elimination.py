@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from boostsample.checks import check_integer, check_number
+from boostsample.checks import check_n_features, check_number
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
@@ -57,18 +57,13 @@ class MedianElimination(Strategy):
         """Check the settings."""
         known_scheme(self.scheme)
         check_number("delta", self.delta, 0.0, 1.0, above=True)
-        if self.n_features is not None:
-            q = check_integer("n_features", self.n_features, 1, hint="None chooses it")
-            if q > pool.n_features:
-                raise SettingError(
-                    f"n_features must be at most the {pool.n_features} features there are, got "
-                    f"{q}; None chooses it"
-                )
-            if not median_elimination_stages(q, pool.n_examples, budget, self.delta):
-                raise SettingError(
-                    f"median elimination from n_features = {q} costs more looks than the budget of "
-                    f"{budget}; raise the budget or start from fewer features"
-                )
+        check_n_features(self.n_features, pool.n_features, budget)
+        q = self.n_features
+        if q and not median_elimination_stages(q, pool.n_examples, budget, self.delta):
+            raise SettingError(
+                f"median elimination from n_features = {q} costs more looks than the budget of "
+                f"{budget}; raise the budget or start from fewer features"
+            )
 
     def choose(self, step: Step) -> Stump:
         """Run the stages; the last one leaves one stump."""

@@ -20,7 +20,7 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import patch_n_features
+from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
 #: T is about N / 4.
@@ -51,7 +51,7 @@ class MPBoost(Strategy):
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""
         size = pool.n_examples, pool.n_features, budget
-        q = patch_n_features(self.n_features, _SHARE, *size)
+        q = searched_features(self.n_features, *size, share=_SHARE)
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
@@ -66,7 +66,7 @@ class MPBoost(Strategy):
     def choose(self, step: Step) -> Stump:
         """Draw a patch, search it."""
         size = step.n_examples, step.n_features, step.budget
-        q = patch_n_features(self.n_features, _SHARE, *size)
+        q = searched_features(self.n_features, *size, share=_SHARE)
         p = self.probabilities_ if step.whole else self.node_probabilities_
         p = p / p.sum()
         self.patch_ = step.rng.choice(p.size, size=q, replace=False, p=p, shuffle=False)

@@ -21,7 +21,7 @@ import numpy as np
 from boostsample.checks import check_n_features, check_number
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.uniform_naive import patch_n_features
+from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Pool, Strategy, Stump
 
 #: T of a first search of all examples is about N / 5.
@@ -64,7 +64,7 @@ class Sparrow(Strategy):
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""
         size = pool.n_examples, pool.n_features, budget
-        q = patch_n_features(self.n_features, _SHARE, *size)
+        q = searched_features(self.n_features, *size, share=_SHARE)
         return {**self.get_params(deep=False), "n_features": q}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
@@ -77,7 +77,7 @@ class Sparrow(Strategy):
     def choose(self, step: Step) -> Stump:
         """Search growing batches until the rule stops them."""
         size = step.n_examples, step.n_features, step.budget
-        features = step.sample_features(patch_n_features(self.n_features, _SHARE, *size))
+        features = step.sample_features(searched_features(self.n_features, *size, share=_SHARE))
         most = max(1, step.budget // (2 * features.size))  # all batches together pay for twice that
         halvings = max(0, (most // _LEAST_EXAMPLES).bit_length() - 1)
         sizes = [most >> k for k in range(halvings, -1, -1)]

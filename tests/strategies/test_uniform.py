@@ -106,5 +106,5 @@ def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_budgets_that_are_too_small_are_refused_at_once(kind: type[Any]) -> None:
-    with pytest.raises(SettingError, match="at least 5 looks, but the budget is 4"):
+    with pytest.raises(SettingError, match="the budget of 4 looks, got 5"):
         booster_of(kind(n_features=5), budget=4)
