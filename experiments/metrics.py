@@ -103,13 +103,18 @@ class Metric:
     """A quantity that tables and pictures compare, and its column in the rows of results."""
 
     name: str  # as in --metric
-    column: str
     about: str  # description of the column
     title: str  # of tables, with the unit
-    better: int  # -1 if lower is better, 1 if higher is better, 0 if neither is
-    decimals: int  # where all numbers have the same unit
     axis_title: str = ""  # of pictures; empty if they do not show it
+    better: int = -1  # -1 if lower is better, 1 if higher is better, 0 if neither is
+    decimals: int = 2  # where all numbers have the same unit
     score: Callable[[NDArray[np.float64], NDArray[np.integer]], float] | None = None
+    named: str = ""  # the column, if it is not `name`
+
+    @property
+    def column(self) -> str:
+        """Name of the column."""
+        return self.named or self.name.replace("-", "_")
 
 
 SMOOTHED = "smoothed-error"
@@ -119,54 +124,45 @@ METRICS: Mapping[str, Metric] = {
     for metric in (
         Metric(
             "loss",
-            "log10_loss",
             "log10 of the exponential loss on the training examples",
             "log10 loss",
-            better=-1,
-            decimals=2,
-            axis_title="log10 of the exponential loss",
+            "log10 of the exponential loss",
+            named="log10_loss",
         ),
         Metric(
             "error",
-            "test_error",
             "error on the test examples in percent",
             "test error in percent",
-            better=-1,
-            decimals=2,
-            axis_title="test error in percent",
+            "test error in percent",
+            named="test_error",
         ),
         Metric(
             "balanced-accuracy",
-            "balanced_accuracy",
             "balanced accuracy on the test examples, 0 to 1",
             "balanced accuracy of the test examples",
+            "balanced accuracy",
             better=1,
             decimals=4,
-            axis_title="balanced accuracy",
             score=balanced_accuracy,
         ),
         Metric(
             "f1",
-            "f1",
             "macro F1 on the test examples, 0 to 1",
             "macro F1 of the test examples",
+            "macro F1",
             better=1,
             decimals=4,
-            axis_title="macro F1",
             score=f1,
         ),
         Metric(
             "log-loss",
-            "log_loss",
             "log loss (natural logarithm) on the test examples",
             "log loss of the test examples",
-            better=-1,
+            "log loss of the test examples",
             decimals=4,
-            axis_title="log loss of the test examples",
             score=log_loss,
         ),
         Metric(
-            "auc",
             "auc",
             "area under the ROC curve on the test examples; NaN except at marks",
             "area under the ROC curve of the test examples",
@@ -175,31 +171,22 @@ METRICS: Mapping[str, Metric] = {
         ),
         Metric(
             SMOOTHED,
-            "smoothed_error",
             "mean of the test errors from 4/5 to 6/5 of the number of stumps, in percent",
             "smoothed test error in percent",
-            better=-1,
-            decimals=2,
-            axis_title="smoothed test error in percent",
+            "smoothed test error in percent",
         ),
         Metric(
-            "looks",
             "looks",
             "looks so far for search and modelling, without the finish",
             "looks so far, the finish apart",
             better=0,
-            decimals=2,
         ),
         Metric(
-            "seconds",
             "seconds",
             "seconds of training so far, without evaluation",
             "seconds of training so far, evaluation apart",
-            better=-1,
-            decimals=2,
         ),
         Metric(
-            "features",
             "features",
             "features searched (Q), mean over all searches so far",
             "features searched, mean over all searches so far",
@@ -207,7 +194,6 @@ METRICS: Mapping[str, Metric] = {
             decimals=0,
         ),
         Metric(
-            "examples",
             "examples",
             "examples drawn (T), mean over all searches so far",
             "examples drawn, mean over all searches so far",

@@ -63,31 +63,25 @@ def told_apart(
     same. Strategies with a corrected p-value above `level` are tied with the best one.
 
     >>> losses = {"a": {0: 1.0, 1: 1.1, 2: 0.9}, "b": {0: 1.1, 1: 1.0, 2: 1.1}, "c": {0: 9.0}}
-    >>> found = told_apart(losses)
-    >>> found.best, sorted(found.tied), sorted(found.untested)
+    >>> verdict = told_apart(losses)
+    >>> verdict.best, sorted(verdict.tied), sorted(verdict.untested)
     ('a', ['b'], ['c'])
     """
-    there = {label: repetitions for label, repetitions in values.items() if repetitions}
-    if len(there) < 2:
+    compared = {label: runs for label, runs in values.items() if runs}
+    if len(compared) < 2:
         return Verdict()
     sign = 1 if lower_is_better else -1
-    best = min(there, key=lambda label: sign * statistics.fmean(there[label].values()))
+    best = min(compared, key=lambda label: sign * statistics.fmean(compared[label].values()))
+    rival = compared.pop(best)
     raw: dict[str, float] = {}
-    for label, repetitions in there.items():
-        both = sorted(repetitions.keys() & there[best].keys())
-        if label != best and len(both) > 1:
-            raw[label] = paired_test(
-                [repetitions[repetition] for repetition in both],
-                [there[best][repetition] for repetition in both],
-                overlap,
-            )
+    for label, runs in compared.items():
+        both = sorted(runs.keys() & rival.keys())
+        if len(both) > 1:
+            first, second = ([of[repetition] for repetition in both] for of in (runs, rival))
+            raw[label] = paired_test(first, second, overlap)
     corrected = dict(zip(raw, holm(list(raw.values())), strict=True))
-    return Verdict(
-        best,
-        frozenset(label for label, p in corrected.items() if p > level),
-        corrected,
-        frozenset(there.keys() - corrected.keys() - {best}),
-    )
+    tied = frozenset(label for label, p in corrected.items() if p > level)
+    return Verdict(best, tied, corrected, frozenset(compared.keys() - corrected.keys()))
 
 
 def paired_test(first: ArrayLike, second: ArrayLike, overlap: float = 0.0) -> float:
@@ -128,12 +122,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    corrected = [0.0] * len(p_values)
-    largest = 0.0
-    for done, at in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(p_values) - done) * p_values[at]))
-        corrected[at] = largest
-    return corrected
+    order = np.argsort(p_values, kind="stable")
+    factors = np.arange(len(p_values), 0, -1)
+    corrected = np.empty(len(p_values))
+    corrected[order] = np.maximum.accumulate(np.minimum(factors * np.asarray(p_values)[order], 1))
+    return list(corrected.tolist())
 
 
 def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
@@ -244,22 +237,18 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
         raise unknown("metric", metric, RANKED_METRICS)
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
-    means = [
-        {
-            label: float(np.mean(list(runs.values())))
-            for label, runs in curves.at(metric, "stumps", at[name]).items()
-            if not is_charged(label)
-        }
-        for name, curves in data.items()
-    ]
-    every = list(dict.fromkeys(label for of_data in means for label in of_data))
-    shared = [label for label in every if all(label in of_data for of_data in means)]
+    values = [curves.at(metric, "stumps", at[name]) for name, curves in data.items()]
+    labels = dict.fromkeys(label for of_data in values for label in of_data)
+    every = [label for label in labels if not is_charged(label)]
+    shared = [label for label in every if all(label in of_data for of_data in values)]
     if len(shared) < 2:
         raise SettingError(
             "ranks need two strategies or more that are in every data set, got "
             f"{', '.join(shared) or 'none'} of {', '.join(every)}; run the others, too"
         )
-    scores = np.array([[of_data[label] for label in shared] for of_data in means])
+    scores = np.array(
+        [[np.mean(list(of_data[label].values())) for label in shared] for of_data in values]
+    )
     mean = ranks(scores, lower_is_better=METRICS[metric].better < 0)
     order = np.argsort(mean, kind="stable")
     return Ranking(

@@ -53,22 +53,13 @@ from boostsample.loop.smoothed import window
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
     """Mean (std) over repetitions: a row for each mark, a column for each strategy.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Result rows, or curve rows for the metrics that only they have
-        (`boostsample.experiments.results.runs`).
-    metric : str
-        One of `boostsample.experiments.metrics.METRICS`.
+    `rows` are result rows, or curve rows for the metrics that only they have
+    (`boostsample.experiments.results.runs`); `metric` is one of
+    `boostsample.experiments.metrics.METRICS`.
 
-    Examples
-    --------
     >>> from boostsample.experiments.tables.formats import to_text
-    >>> rows = [
-    ...     {"strategy": "full", "settings": "", "stumps": 10, "log10_loss": loss}
-    ...     for loss in (-0.33, -0.35)
-    ... ]
-    >>> print(to_text(score_table(rows)))
+    >>> names = {"strategy": "full", "settings": "", "stumps": 10}
+    >>> print(to_text(score_table([{**names, "log10_loss": loss} for loss in (-0.33, -0.35)])))
     log10 loss, mean (std) of 2 repetitions
     stumps          full
     ------  ------------
@@ -128,21 +119,7 @@ def result_table(
         The metric is not available on this axis (`Curves.at`), there is no level or no column to
         show, two folders have the same data set, or a strategy or data set is not in the results.
     DataError
-        The metric needs curves, or scores, that the results lack.
-
-    Examples
-    --------
-    >>> from boostsample.experiments.results.read_folder import Results
-    >>> rows = [
-    ...     {"data": "made", "strategy": name, "settings": "", "stumps": 10, "repetition": r,
-    ...      "log10_loss": loss + 0.02 * r}
-    ...     for name, loss in (("full", -0.5), ("laminating", -0.3)) for r in (0, 1)
-    ... ]  # fmt: skip
-    >>> settings = {"rounds": [10], "data_sets": [{"name": "made", "split": "fixed"}]}
-    >>> (table,) = result_table([Results(settings, rows)], "loss")
-    >>> table.title, table.rows, table.flags
-    ('made: log10 loss, mean (std) of 2 repetitions', (('10', '-0.49 (0.01)', '-0.29 (0.01)'),),
-     (('', 'best', ''),))
+        The metric needs curves that the results lack.
     """
     parts = [(folder, curves) for folder in results for curves in curves_of_results(folder)]
     check_disjoint_curves(curves.data for _, curves in parts)
@@ -227,7 +204,18 @@ def _table(
         values = curves.at(metric, axis, level)
         verdict = _verdict(values, metric, overlap)
         verdicts.append(verdict)
-        rows.append([_score(level, label, values[label], verdict) for label in labels])
+        rows.append(
+            [
+                Score(
+                    level,
+                    label,
+                    tuple(values[label].values()),
+                    BEST if label == verdict.best else TIED if label in verdict.tied else "",
+                    verdict.p_values.get(label, math.nan),
+                )
+                for label in labels
+            ]
+        )
     counts = [curves.n_runs[label] for label in labels]
     spread = repetitions(max(counts), "mean (std)", min(counts))
     unit = curves.counted if axis == "stumps" else axis
@@ -241,8 +229,7 @@ def _table(
         flags=tuple(("", *(score.flag for score in scores)) for scores in rows),
         notes=(
             *_test_notes(verdicts, overlap),
-            *_smoothing_notes(curves, metric),
-            *_level_notes(axis, levels, curves.counted),
+            *_metric_notes(curves, metric, axis, levels),
             *_tuning_notes(axis, labels, facts),
             *_missing_notes(results, curves, labels, facts),
         ),
@@ -267,17 +254,9 @@ def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: fl
     return told_apart(compared, lower_is_better=better < 0, overlap=overlap)
 
 
-def _score(level: float, label: str, runs: Mapping[int, float], verdict: Verdict) -> Score:
-    flag = BEST if label == verdict.best else TIED if label in verdict.tied else ""
-    p_value = verdict.p_values.get(label, math.nan)
-    return Score(level, label, tuple(runs.values()), flag, p_value)
-
-
 def _entry(score: Score, metric: str) -> str:
     """Mean (std); "-" if a run does not reach the level: a mean of the others would be biased."""
-    if any(map(math.isnan, score.values)):
-        return "-"
-    return mean_std(score.values, metric)
+    return "-" if any(map(math.isnan, score.values)) else mean_std(score.values, metric)
 
 
 def _overlap(facts: Mapping[str, Any]) -> float:
@@ -313,29 +292,29 @@ def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:
     return notes
 
 
-def _smoothing_notes(curves: Curves, metric: str) -> list[str]:
-    if metric != SMOOTHED:
-        return []
-    points = curves.smoothed_points()
-    n_scored = len(window(curves.points, points[-1])) if points else 0
-    note = (
-        "a smoothed error is the mean of the test errors at the scored numbers of stumps from 4/5 "
-        "to 6/5 of its own ([BK10] 4.2), so that it ends at 5/6 of the rounds, there a mean of "
-        f"{n_scored:,}; compare --score-every 1 scores more"
-    )
-    return [note]
-
-
-def _level_notes(axis: str, levels: Sequence[float] | None, counted: str) -> list[str]:
-    if axis == "stumps":
-        return []
-    note = (
-        f"values at equal {axis} are interpolated along each run; '-' where a run has none, before "
-        f"its first {counted.removesuffix('s')} or after its end"
-    )
-    if levels is None:
-        note += f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
-    return [note]
+def _metric_notes(
+    curves: Curves, metric: str, axis: str, levels: Sequence[float] | None
+) -> list[str]:
+    """Notes on smoothed errors, and on values at equal looks or seconds."""
+    notes = []
+    if metric == SMOOTHED:
+        points = curves.smoothed_points()
+        n_scored = len(window(curves.points, points[-1])) if points else 0
+        notes.append(
+            "a smoothed error is the mean of the test errors at the scored numbers of stumps from "
+            "4/5 to 6/5 of its own ([BK10] 4.2), so that it ends at 5/6 of the rounds, there a "
+            f"mean of {n_scored:,}; compare --score-every 1 scores more"
+        )
+    if axis != "stumps":
+        notes.append(
+            f"values at equal {axis} are interpolated along each run; '-' where a run has none, "
+            f"before its first {curves.counted.removesuffix('s')} or after its end"
+        )
+        if levels is None:
+            notes[-1] += (
+                f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
+            )
+    return notes
 
 
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:

@@ -47,16 +47,14 @@ class Table:
         others end in ``=``, so that marks do not depend on colours.
         """
         head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in self.header)
-        lines = [
-            '<table class="scores">',
-            f"<caption>{html.escape(self.title)}</caption>",
-            f"<thead><tr>{head}</tr></thead>",
-            "<tbody>",
+        rows = [
+            f'<tr><th scope="row">{html.escape(name)}</th>'
+            f"{''.join(_html_entry(*entry) for entry in entries)}</tr>"
+            for (name, _), *entries in self.flagged_rows()
         ]
-        for (name, _), *entries in self.flagged_rows():
-            cells = "".join(map(_html_entry, *zip(*entries, strict=True))) if entries else ""
-            lines.append(f'<tr><th scope="row">{html.escape(name)}</th>{cells}</tr>')
-        return "\n".join([*lines, "</tbody>", "</table>"])
+        caption = f"<caption>{html.escape(self.title)}</caption>"
+        head = f"<thead><tr>{head}</tr></thead>\n<tbody>"
+        return "\n".join(['<table class="scores">', caption, head, *rows, "</tbody>", "</table>"])
 
     def _repr_html_(self) -> str:
         """The table as notebooks show it, with its notes below."""
