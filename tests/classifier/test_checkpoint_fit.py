@@ -23,13 +23,14 @@ ROUNDS = 8
 
 
 class Stops(UniformNaive):
-    """Ends the process, as far as Python can, in the middle of some round."""
+    """Ends the process, as far as Python can, or has no memory, in the middle of some round."""
 
     at = 0
+    error: type[BaseException] = SystemExit
 
     def choose(self, step: Step) -> Stump:
         if step.round == self.at:
-            raise SystemExit
+            raise self.error
         return super().choose(step)
 
 
@@ -74,14 +75,23 @@ def bits(model: BoostSampleClassifier, X: NDArray[Any]) -> list[Any]:
 @pytest.mark.parametrize("kind", ["classes", "two", "labels"])
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
 def test_a_broken_fit_goes_on_to_the_same_bits(
-    kind: str, learner: str, path: Path, stop: Callable[[int], None]
+    kind: str,
+    learner: str,
+    path: Path,
+    stop: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = data(kind)
+    error = MemoryError if kind == "two" else SystemExit
+    monkeypatch.setattr(Stops, "error", error)
     weight = np.random.default_rng(2).integers(0, 3, 70).astype(float)
     want = bits(classifier(learner=learner).fit(X, y, weight), X)
     stop(5)
-    with pytest.raises(SystemExit):
-        classifier(path, learner=learner).fit(X, y, weight)
+    broken = classifier(path, learner=learner)
+    with pytest.raises(error):
+        broken.fit(X, y, weight)
+    assert not hasattr(broken, "classes_")
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
     assert rounds_in(path) == 4
     stop(0)
     model = classifier(path, learner=learner)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -99,6 +101,24 @@ def test_kept_files_of_all_versions_are_read(path: Path) -> None:
 def test_a_file_of_each_version_is_kept() -> None:
     versions = {int(re.findall(r"format-(\d+)-", path.name)[0]) for path in KEPT}
     assert versions == set(range(1, file.FORMAT + 1))
+
+
+def test_a_full_disk_leaves_the_file_of_before(
+    stumps: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, X = stumps
+    model.save(tmp_path / "a.bsm")
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    for name in ("a.bsm", "b.bsm"):
+        with pytest.raises(DataError, match=r"No space left on device; make room or name another"):
+            model.save(tmp_path / name, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.bsm"]
+    loaded = BoostSampleClassifier.load(tmp_path / "a.bsm")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
 # --------------------------------------------------------------------------- what is not kept

@@ -58,6 +58,22 @@ def test_full_makes_the_choices_of_one_machine(
     assert there.n_rounds_ == 12
 
 
+def test_several_labels_are_those_of_one_machine(client: Any, digits: Any, arrays: Any) -> None:
+    X, y = digits
+    Y = np.stack([y < "f", y == "d", (y > "b") & (y < "e")], axis=1).astype(int)
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 12, "random_state": 0}
+    here = BoostSampleClassifier("full", calibration="rule", **settings).fit(X, Y)
+    there = DaskBoostSampleClassifier("full", client=client, **settings)
+    there.fit(arrays[0], da.from_array(Y, chunks=(150, 3)))
+    np.testing.assert_array_equal(here.model_.feature, there.model_.feature)
+    np.testing.assert_allclose(here.offset_, there.offset_)
+    for method in ("predict", "predict_proba", "decision_function"):
+        lazy = getattr(there, method)(arrays[0])
+        assert lazy.shape == (600, 3)
+        np.testing.assert_allclose(lazy.compute(), getattr(here, method)(X), rtol=1e-6)
+    assert there.score(X, Y) == here.score(X, Y)
+
+
 def test_predictions_are_lazy_and_those_of_the_local_classifier(
     fitted: DaskBoostSampleClassifier, digits: Any, arrays: Any
 ) -> None:
