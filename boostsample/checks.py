@@ -67,13 +67,7 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
 
 
 def check_count(name: str, value: Any, most: int, low: int = 1) -> int:
-    """A whole number from `low` to `most` as int, or SettingError: more is taken for a mistake.
-
-    >>> check_count("repeats", 10**9, 10**4)
-    Traceback (most recent call last):
-    ...
-    boostsample.errors.SettingError: repeats must be at most 10,000, got 1,000,000,000
-    """
+    """A whole number from `low` to `most` as int, or SettingError: more is taken for a mistake."""
     number = check_integer(name, value, low)
     if number > most:
         raise SettingError(f"{name} must be at most {most:,}, got {number:,}")
@@ -81,27 +75,14 @@ def check_count(name: str, value: Any, most: int, low: int = 1) -> int:
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """True or False, of Python or NumPy, as bool, or SettingError.
-
-    >>> check_flag("warm_start", "no")
-    Traceback (most recent call last):
-    ...
-    boostsample.errors.SettingError: warm_start must be True or False, got 'no'
-    """
+    """True or False, of Python or NumPy, as bool, or SettingError."""
     if not isinstance(value, bool | np.bool_):
         raise SettingError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:
-    """SettingError unless a search of this many of all features is possible; None is chosen later.
-
-    >>> check_n_features(9, 8, 1000)
-    Traceback (most recent call last):
-    ...
-    boostsample.errors.SettingError: n_features must be at most the 8 features there are and the \
-budget of 1000 looks, got 9; None chooses it
-    """
+    """SettingError unless a search of this many features is possible; None is chosen later."""
     if wanted is not None and check_integer("n_features", wanted, 1) > min(n_features, budget):
         raise SettingError(
             f"n_features must be at most the {n_features} features there are and the budget of "
@@ -155,9 +136,7 @@ def check_number(
 ) -> float:
     """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`.
 
-    Truth values are errors, as for `check_integer`.
-
-    `hint`, the way out, ends the message.
+    Truth values are errors. `hint`, the way out, ends the message.
     """
     way_out = hint and f"; {hint}"
     try:
@@ -314,23 +293,14 @@ def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float6
 
 
 def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = None) -> list[int]:
-    """Columns with different values of which float32 leaves one, or few.
+    """Columns of a table, or a matrix in CSC format, of whose different values float32 leaves few.
 
     Neighbours among 128 rows, evenly spaced, are compared; in a sparse matrix, all stored values
     with the next of their column. A column is merged if more than 1 % of the pairs differ as they
     are, by more than float64 rounding, but not as float32: it has less than about 100 different
-    values then. A column that is constant as float32 is merged if any two rows differ.
+    values then. A column that is constant as float32 is merged if any two rows differ. `constant`
+    (d,) says which columns may be constant, if that is known; all rows of these are read.
 
-    Parameters
-    ----------
-    table : ndarray or sparse matrix in CSC format, shape (n, d)
-        Real numbers.
-    constant : ndarray of bool, shape (d,), optional
-        Whether a column may be constant as float32, if that is known; all rows of such columns are
-        read. By default all may be.
-
-    Examples
-    --------
     >>> columns_merged_by_float32(np.array([[1e9, 1e-50, 1], [1e9 + 1, 2e-50, 1]]))
     [0, 1]
     """

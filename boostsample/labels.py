@@ -1,8 +1,7 @@
 """Class labels: any container of them as an array of class values, and as a label matrix.
 
 A class value is text, a whole number or a truth value. Equal values are one class, whatever their
-type, as in Python: 0, 0.0 and False are equal, "0" is not. `class_values` is the only way in for
-the labels of users.
+type, as in Python: 0, 0.0 and False are equal, "0" is not.
 """
 
 from __future__ import annotations
@@ -96,8 +95,6 @@ def _as_array(y: Any) -> NDArray[Any]:
         y = y.toarray()
     elif isinstance(y, np.ma.MaskedArray) and y.mask.any():
         return np.array(y.tolist(), object)
-    elif str(getattr(y, "dtype", "")).endswith("Int128"):  # polars; NumPy has no such type
-        y = list(y)
     if isinstance(y, Sequence) and not isinstance(y, str | bytes):
         return np.array(y, object)
     array = np.asarray(y)
@@ -204,7 +201,7 @@ def _refuse(value: Any, name: str, where: str) -> NoReturn:
 def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") -> NDArray[np.int64]:
     """Position of each label (n,) among the classes, -1 if it equals none of them: int64 (n,).
 
-    Raises DataError if labels and classes are of different kinds, text and numbers.
+    DataError if one of both is text and the other is not.
     """
     is_text = [array.dtype.kind not in _KINDS for array in (labels, classes)]
     if labels.size and is_text[0] != is_text[1]:
@@ -241,19 +238,11 @@ def classes_of_parts(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def encode(y: ArrayLike, n_classes: int | None = None) -> NDArray[np.int8]:
     """Labels of the examples as int8 (n, K), +1 or -1.
 
-    Parameters
-    ----------
-    y : array of int
-        Class codes (n,) from 0: one +1 per row; with two classes K = 1 and class 1 is +1. Or an
-        indicator matrix (n, K) of 0 and 1 (multi-label): 1 is +1.
-    n_classes : int, optional
-        Number of classes; default: the largest code plus one.
+    `y` is class codes (n,) from 0, one +1 per row: with two classes K = 1 and class 1 is +1. Or an
+    indicator matrix (n, K) of 0 and 1 (multi-label): 1 is +1. `n_classes` is by default the largest
+    code plus one. DataError if y has another form, is empty, has fewer than two classes, or a code
+    is out of range.
 
-    Raises DataError if y has another form, is empty, has fewer than two classes, or a code is out
-    of range.
-
-    Examples
-    --------
     >>> encode([0, 2, 1]).tolist()
     [[1, -1, -1], [-1, -1, 1], [-1, 1, -1]]
     >>> encode([0, 1]).tolist()
@@ -333,10 +322,9 @@ def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
 
 
 def check_class_counts(counts: NDArray[Any], where: str = "y") -> None:
-    """DataError if a target numbers the rows: over 100 classes, most rows the only one of theirs.
+    """DataError if a target numbers the rows: scores of each row and class would fill the memory.
 
-    Scores and weights of each row and class would fill the memory. `counts` are the rows of each
-    class.
+    `counts` are the rows of each class.
     """
     alone, n = int(np.sum(counts == 1)), int(np.sum(counts))
     if counts.size > 100 and 2 * alone > n:

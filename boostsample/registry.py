@@ -95,10 +95,7 @@ class Foreign(NamedTuple):
 
 
 def foreign_entries(kind: str) -> list[Foreign]:
-    """Strategies, families or learners of other distributions, by name.
-
-    `kind` is "strategy", "family" or "learner", here and below.
-    """
+    """Classes of other distributions, by name; `kind` is "strategy", "family" or "learner"."""
     return list(_entries(entry_points, _KINDS[kind].group, tuple(sys.path)))
 
 
@@ -222,16 +219,9 @@ def strategy_names() -> tuple[str, ...]:
     return registered_names("strategy")
 
 
-def strategy_class(name: str) -> type[Any]:
-    """The class of a registered strategy; SettingError as from `registered_class`."""
-    return registered_class("strategy", name)
-
-
 def make_strategy(name: str, /, **settings: Any) -> Any:
     """A strategy from its name and settings; SettingError lists the known ones.
 
-    >>> make_strategy("uniform-naive:n_features=20")
-    UniformNaive(n_features=20)
     >>> make_strategy("uniform-naive", n_features=20)
     UniformNaive(n_features=20)
     """
@@ -239,11 +229,7 @@ def make_strategy(name: str, /, **settings: Any) -> Any:
 
 
 def make_learner(learner: Any) -> Any:
-    """A learner from its name, with settings as in ``name:setting=value``; None is a stump.
-
-    An instance of `Learner` is returned itself. SettingError if the name or a setting is unknown,
-    or if it is neither.
-    """
+    """A `Learner` itself, or that of a name with settings; None is a stump. SettingError else."""
     if isinstance(learner, _load(_KINDS["learner"].base)):
         return learner
     name = "stump" if learner is None else learner
@@ -257,23 +243,18 @@ def make_learner(learner: Any) -> Any:
 
 def families_by_name(wanted: Any, example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
     """Families by name for examples of the given shape, see `boostsample.families`."""
-    module = importlib.import_module("boostsample.families.default_sets")
-    families: list[Any] = module.families_by_name(wanted, example_shape, **settings)
-    return families
+    by_name = _load("boostsample.families.default_sets:families_by_name")
+    return list(by_name(wanted, example_shape, **settings))
 
 
 def default_families(example_shape: tuple[int, ...], **settings: Any) -> list[Any]:
     """Default families for examples of the given shape."""
-    module = importlib.import_module("boostsample.families.default_sets")
-    families: list[Any] = module.families_for(example_shape, **settings)
-    return families
+    return list(_load("boostsample.families.default_sets:families_for")(example_shape, **settings))
 
 
 def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
     """Families of columns, one for each group that the user names."""
-    module = importlib.import_module("boostsample.families.columns")
-    families: list[Any] = module.column_groups(groups, table, **settings)
-    return families
+    return list(_load("boostsample.families.columns:column_groups")(groups, table, **settings))
 
 
 def _load(place: str) -> Any:

@@ -22,7 +22,6 @@ from boostsample.registry import (
     make_strategy,
     registered_class,
     registered_names,
-    strategy_class,
     strategy_names,
 )
 from boostsample.strategy import Strategy
@@ -30,7 +29,7 @@ from boostsample.strategy import Strategy
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_every_name_leads_to_an_exported_strategy(name: str) -> None:
-    kind = strategy_class(name)
+    kind = registered_class("strategy", name)
     assert issubclass(kind, Strategy)
     assert getattr(boostsample.strategies, kind.__name__) is kind
     assert kind.__module__.rpartition(".")[2] == name.replace("-", "_")
@@ -41,7 +40,7 @@ def test_unknown_names_list_the_known_ones() -> None:
     with pytest.raises(
         SettingError, match=r"'laminate' \(did you mean 'laminating'\?\); known: full"
     ):
-        strategy_class("laminate")
+        registered_class("strategy", "laminate")
     with pytest.raises(SettingError, match="unknown strategy ''"):
         make_strategy("")
 
@@ -106,7 +105,7 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("foreign")
 def test_other_distributions_add_theirs() -> None:
     assert strategy_names() == (*STRATEGIES, "broken", "mine", "odd")
-    assert strategy_class("mine") is boostsample.strategies.Full
+    assert registered_class("strategy", "mine") is boostsample.strategies.Full
     assert registered_names("family") == (*FAMILIES, "waves")
     assert registered_class("family", "waves") is Haar
     assert make_learner("desk:n=3").n == 3
@@ -128,7 +127,7 @@ def test_other_distributions_add_theirs() -> None:
 )
 def test_entry_points_that_cannot_be_used(name: str, message: str) -> None:
     with pytest.raises(SettingError, match=message):
-        strategy_class(name)
+        registered_class("strategy", name)
     with pytest.raises(SettingError, match=message):
         make_strategy(name)
     (entry,) = [foreign for foreign in registry.foreign_entries("strategy") if foreign.name == name]

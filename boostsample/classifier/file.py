@@ -1,7 +1,7 @@
 """Model files of the classifier (``.bsm``): everything that prediction needs, and the settings.
 
 A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON), the arrays of
-`boostsample.models.model_file`, and ``reads``, a bit for each term from which importances follow.
+`boostsample.models.model`, and ``reads``, a bit for each term from which importances follow.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.files.booster_state import pack_state, unpack_state
 from boostsample.learner import Learner
 from boostsample.models.importances import model_importances
-from boostsample.models.model import Model
-from boostsample.models.model_file import (
+from boostsample.models.model import (
+    Model,
     families_of_specs,
     family_specs,
     model_arrays,

@@ -8,6 +8,7 @@ import math
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,9 @@ def archive_content(path: str | os.PathLike[str]) -> bytes:
 def archive_entries(content: bytes, most_bytes: int | None = None) -> dict[str, NDArray[Any]]:
     """The entries that `archive_bytes` was given.
 
-    Sizes are checked before anything is unpacked, and no entry is unpacked beyond the size that it
-    declares. Raises DataError if the entries together exceed `most_bytes` (None: `most_unpacked`),
-    or are not what the checksum says; the parsers of Python and NumPy raise errors of many types on
-    other content.
+    No entry is unpacked beyond the size that it declares. DataError if the entries together exceed
+    `most_bytes` (None: `most_unpacked`), or are not what the checksum says; the parsers of Python
+    and NumPy raise errors of many types on other content.
     """
     entries = {}
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -73,16 +73,12 @@ def archive_entries(content: bytes, most_bytes: int | None = None) -> dict[str, 
         for file in files:
             if file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise DataError(f"the archive packs {file.filename!r:.40} in an unknown way")
-            entries[file.filename.removesuffix(".npy")] = _array(_unpacked(archive, file))
+            with archive.open(file) as stream:  # read() would unpack up to 2 GiB at once
+                unpacked = b"".join(iter(partial(stream.read, _CHUNK), b""))
+            entries[file.filename.removesuffix(".npy")] = _array(unpacked)
     if entries.pop("sha256").tobytes() != _digest(entries):
         raise DataError("the checksum does not fit the content")
     return entries
-
-
-def _unpacked(archive: zipfile.ZipFile, file: zipfile.ZipInfo) -> bytes:
-    """The content of a file; `ZipFile.read` would unpack up to 2 GiB, whatever it declares."""
-    with archive.open(file) as stream:
-        return b"".join(iter(lambda: stream.read(_CHUNK), b""))
 
 
 def _array(content: bytes) -> NDArray[Any]:

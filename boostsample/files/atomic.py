@@ -33,8 +33,7 @@ def temporary_file(path: Path) -> Path:
 
 
 def _temporary_prefix(path: Path) -> str:
-    # At most 202 bytes, of the 255 that a name may have.
-    return f".{path.name[:50]}."
+    return f".{path.name[:50]}."  # at most 202 bytes, of the 255 that a name may have
 
 
 def remove_stale_files(folder: Path, path: Path | None = None) -> None:

@@ -22,7 +22,6 @@ Gauss-Legendre quadrature with d / 2 points integrates exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -82,18 +81,9 @@ def model_contributions(
     n_groups: int,
     shares: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Base float64 (K,) and contributions float64 (n, n_groups, K).
+    """Base float64 (K,) and contributions float64 (n, n_groups, K), summed over groups.
 
-    Parameters
-    ----------
-    model : Model
-    X : array, shape (n, ...)
-        Raw examples as the families take them.
-    group : ndarray of intp, shape (F,)
-        Group of each global feature; contributions of a group are summed.
-    n_groups : int
-    shares : ndarray of float64, shape (M,)
-        As from `side_shares`.
+    `group` (F,) is the group of each global feature; `shares` (M,) are those of `side_shares`.
     """
     base = np.zeros(model.n_labels)
     values = np.zeros((X.shape[0], n_groups, model.n_labels))
@@ -106,7 +96,9 @@ def model_contributions(
         votes = factors.votes
         base += np.multiply.reduceat(unknown, factors.first) @ votes
         owner = group[factors.feature]
-        for rows in _blocks(X.shape[0], factors.term.size):
+        size = max(1, _VALUES // max(factors.term.size, 1))
+        for row in range(0, X.shape[0], size):
+            rows = slice(row, row + size)
             known = factors.products(sides[factors.term - terms.start, rows])
             weights = _shapley(known, unknown[:, None], factors.first)
             for number in np.unique(owner):
@@ -116,29 +108,15 @@ def model_contributions(
 
 
 class _GameFactors(NamedTuple):
-    """Products of some rounds. A factor has the conditions of one feature in one product.
+    """Products of some rounds. A factor has the conditions of one feature in one product."""
 
-    Attributes
-    ----------
-    term, side : ndarray of int64
-        Of each condition.
-    start : ndarray of int64, shape (f,)
-        First condition of each factor.
-    feature, game : ndarray of int64, shape (f,)
-        Feature and product of each factor.
-    first : ndarray of int64, shape (p,)
-        First factor of each product.
-    votes : ndarray of float64, shape (p, K)
-        Coefficients times votes of each product.
-    """
-
-    term: NDArray[np.int64]
+    term: NDArray[np.int64]  # (c,), of each condition
     side: NDArray[np.int64]
-    start: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    game: NDArray[np.int64]
-    first: NDArray[np.int64]
-    votes: NDArray[np.float64]
+    start: NDArray[np.int64]  # (f,), first condition of each factor
+    feature: NDArray[np.int64]  # (f,), of each factor
+    game: NDArray[np.int64]  # (f,), product of each factor
+    first: NDArray[np.int64]  # (p,), first factor of each product
+    votes: NDArray[np.float64]  # (p, K), coefficients times votes of each product
 
     def products(self, above: NDArray[Any]) -> NDArray[np.float64]:
         """Values of the factors for the shares of phi = +1 of the conditions (c, ...)."""
@@ -154,11 +132,6 @@ def _sides(model: Model, X: Any, part: slice) -> NDArray[np.bool_]:
     different, at = np.unique(model.feature[part], return_inverse=True)
     values = model.features(X, different)
     return np.asarray((values[:, at] >= model.threshold[part].astype(np.float32)).T)
-
-
-def _blocks(n_rows: int, n_conditions: int) -> Iterator[slice]:
-    size = max(1, _VALUES // max(n_conditions, 1))
-    return (slice(at, min(at + size, n_rows)) for at in range(0, n_rows, size))
 
 
 def _factors(model: Model, start: int, end: int) -> _GameFactors:

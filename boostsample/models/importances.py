@@ -1,27 +1,32 @@
-"""Importances: how much of the fall of the log loss each term, column and family has brought.
+"""What a model uses: importances of its terms, families, columns and features, and words for them.
 
-A round multiplies the exponential loss by (1 + G) / 2 exp(-alpha) + (1 - G) / 2 exp(alpha), G the
-edge of its base classifier. Its importance is the fall of the log loss, -log sqrt(1 - G^2) =
-log cosh(alpha) by a full step, shared equally by its terms. A term without a threshold (-inf) votes
-the same for all values and so reads nothing, unless values are missing: otherwise it has no
-importance, and the other terms of its round share it. A constant, a term alone with the same votes
-on both sides, has none.
+The importance of a term is the fall of the log loss of the training rows that its round has
+brought, -log sqrt(1 - G^2) = log cosh(alpha) by a full step with the edge G, shared equally by the
+terms of the round. Noise contributes, too: on held-out rows see
+`boostsample.classifier.prediction.held_importances`. A term without a threshold (-inf) votes the
+same for all values, unless some are missing: otherwise it has no importance, and the other terms of
+its round share it. A constant, a term alone with the same votes on both sides, has none.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
-from boostsample.family import Family
+from boostsample.checks import check_integer
+from boostsample.errors import SettingError, printable
 from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.rows.weights import FULL_STEP, StepSize
 
+_NAMES = 6
+"""Most classes that a line names."""
 _LOG_2 = float(np.log(2.0))
 
 
@@ -90,7 +95,7 @@ def model_importances(
 
 def family_importances(model: Model, importances: NDArray[np.float64]) -> dict[str, float]:
     """Share of each family in the importances, by name; they sum to 1, or are all 0."""
-    owner = np.searchsorted(_ends(model.families), model.feature, side="right")
+    owner, _ = model.owners(model.feature)
     sums = np.bincount(owner, importances, len(model.families))
     names = [family.name for family in model.families]
     return dict(zip(names, _shares(sums).tolist(), strict=True))
@@ -118,10 +123,195 @@ def feature_columns(model: Model) -> NDArray[np.int64] | None:
     return np.concatenate([np.asarray(columns_of, np.int64) for columns_of in columns])
 
 
-def _ends(families: Sequence[Family]) -> NDArray[np.int64]:
-    return np.cumsum([family.n_features for family in families], dtype=np.int64)
-
-
 def _shares(sums: NDArray[Any]) -> NDArray[np.float64]:
     total = sums.sum()
     return np.asarray(sums / total if total > 0 else sums)
+
+
+@dataclass(frozen=True)
+class FamilyUse:
+    """A family of a model: its share, features in use, all features, and terms."""
+
+    name: str
+    share: float
+    n_used: int
+    n_features: int
+    n_terms: int
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A threshold of a feature: the number of its terms, and of stumps the score from it on.
+
+    `score` is float64 (K,), the sum of alpha v_l over the stumps with this threshold: what values
+    of at least the threshold add, and lower or missing ones subtract. None if some of the terms are
+    parts of products or trees, whose votes depend on other features.
+    """
+
+    threshold: float
+    n_terms: int
+    share: float
+    score: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
+class FeatureUse:
+    """A feature of a model: global index, name, family, share, and thresholds by share."""
+
+    feature: int
+    name: str
+    family: str
+    share: float
+    n_terms: int
+    cuts: tuple[Cut, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a model uses; families and features by decreasing share. `str` gives it in words.
+
+    Attributes
+    ----------
+    n_rounds, n_terms, n_labels : int
+    families : tuple of FamilyUse
+        All families.
+    features : tuple of FeatureUse
+        The first features, see `explain`.
+    n_used : int
+        Different features in use.
+    classes : tuple of str
+        Names of the labels; of the positive class alone for two classes.
+    """
+
+    n_rounds: int
+    n_terms: int
+    n_labels: int
+    families: tuple[FamilyUse, ...]
+    features: tuple[FeatureUse, ...]
+    n_used: int
+    classes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        kind = "stumps" if self.n_rounds == self.n_terms else f"rounds with {self.n_terms:,} terms"
+        lines = [f"A model of {self.n_rounds:,} {kind} that reads {self.n_used:,} features."]
+        lines += ["", "Families, by their share in the fall of the log loss in training:"]
+        lines += [
+            f"  {100 * family.share:5.1f} %  {family.name}: {family.n_used:,} of "
+            f"{family.n_features:,} features in {_counted(family.n_terms)}"
+            for family in self.families
+        ]
+        lines += ["", f"The first {len(self.features):,} features:"]
+        for feature in self.features:
+            where = f"{feature.name} ({feature.family})"
+            lines.append(f"  {100 * feature.share:5.1f} %  {where}, {_counted(feature.n_terms)}")
+            lines += [f"           {self._cut(cut)}" for cut in feature.cuts[:3]]
+            if len(feature.cuts) > 3:
+                lines.append(f"           and {len(feature.cuts) - 3:,} other thresholds")
+        return "\n".join(map(printable, lines))
+
+    def _cut(self, cut: Cut) -> str:
+        at = f"at least {cut.threshold:.6g}" if cut.threshold > -math.inf else "not missing"
+        if cut.score is None:
+            return f"{at}: {_counted(cut.n_terms)} of products or trees"
+        order = np.argsort(-np.abs(cut.score), kind="stable").tolist()
+        parts = []
+        for sign, word in ((1, "for"), (-1, "against")):
+            names = [self.classes[label] for label in order if sign * cut.score[label] > 0]
+            if names:
+                more = f" and {len(names) - _NAMES} others" if len(names) > _NAMES else ""
+                parts.append(f"{word} {', '.join(names[:_NAMES])}{more}")
+        return f"{at}: {'; '.join(parts) or 'no vote'}"
+
+
+def explain(
+    model: Model,
+    classes: Sequence[Any] | None = None,
+    *,
+    n_features: int = 10,
+    importances: NDArray[np.float64] | None = None,
+) -> Explanation:
+    """The families of a model, and the first of its features.
+
+    Parameters
+    ----------
+    model : Model
+    classes : sequence, optional
+        Names of the labels; both names for two classes. Default: their numbers.
+    n_features : int, default 10
+        Features to name, 0 or more.
+    importances : array of float, shape (M,), optional
+        Importances of the terms, at least 0, in place of those of `model_importances`.
+
+    Raises
+    ------
+    SettingError
+        If there are not as many classes as labels, or importances as terms, or `n_features` is
+        negative.
+    """
+    check_integer("n_features", n_features, 0)
+    names = _class_names(model.n_labels, classes)
+    shares = model_importances(model) if importances is None else np.asarray(importances)
+    if shares.shape != model.feature.shape:
+        raise SettingError(
+            f"importances must be one for each of {model.feature.size} terms, got {shares.shape}"
+        )
+    shares = _shares(shares)
+    owner, _ = model.owners(model.feature)
+    families = [
+        FamilyUse(
+            family.name,
+            float(shares[owner == k].sum()),
+            np.unique(model.feature[owner == k]).size,
+            family.n_features,
+            int((owner == k).sum()),
+        )
+        for k, family in enumerate(model.families)
+    ]
+    used, at = np.unique(model.feature, return_inverse=True)
+    sums = np.bincount(at, shares, used.size)
+    first = np.argsort(-sums, kind="stable")[:n_features]
+    features = [_feature(model, int(used[k]), shares) for k in first.tolist()]
+    return Explanation(
+        len(model),
+        model.feature.size,
+        model.n_labels,
+        tuple(sorted(families, key=lambda family: -family.share)),
+        tuple(features),
+        used.size,
+        names,
+    )
+
+
+def _feature(model: Model, feature: int, shares: NDArray[np.float64]) -> FeatureUse:
+    family = model.families[int(model.owners(np.array([feature]))[0][0])]
+    terms = np.flatnonzero(model.feature == feature)
+    counts = np.diff(np.append(model.first, model.feature.size))
+    round_of = np.searchsorted(model.first, terms, side="right") - 1
+    alone = (counts[round_of] == 1) & np.all(model.below[terms] == -model.votes[terms], axis=1)
+    cuts = []
+    for threshold in np.unique(model.threshold[terms]).tolist():
+        at_cut = model.threshold[terms] == threshold
+        score = None
+        if alone[at_cut].all():
+            score = model.alpha[terms[at_cut]] @ model.votes[terms[at_cut]]
+        cuts.append(Cut(threshold, int(at_cut.sum()), float(shares[terms[at_cut]].sum()), score))
+    ordered = tuple(sorted(cuts, key=lambda cut: -cut.share))
+    share = float(shares[terms].sum())
+    return FeatureUse(feature, model.feature_name(feature), family.name, share, terms.size, ordered)
+
+
+def _class_names(n_labels: int, classes: Sequence[Any] | None) -> tuple[str, ...]:
+    if classes is None:
+        return tuple(f"label {label}" for label in range(n_labels))
+    names = [str(name) for name in classes]
+    if n_labels == 1 and len(names) == 2:
+        names = names[1:]
+    if len(names) != n_labels:
+        raise SettingError(
+            f"classes must name the {n_labels} labels of the model, got {len(names)} names"
+        )
+    return tuple(names)
+
+
+def _counted(n_terms: int) -> str:
+    return f"{n_terms:,} term{'' if n_terms == 1 else 's'}"

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
+from boostsample.files.archive import floats_entry, integers_entry, narrowest
 from boostsample.kernels.scores import add_table_scores
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
-from boostsample.records.term_arrays import TermColumns
+from boostsample.records.term_arrays import TermColumns, places_of_arrays, term_arrays
+from boostsample.registry import registered_class, registered_name
 
 _CHUNK = 256
 """Rounds, or features, at a time, ..."""
@@ -45,23 +47,12 @@ class StumpTables(NamedTuple):
     The stumps of a feature are a step function of its value: sorted by threshold, their scores are
     cumulated once, and an example then costs one binary search and K additions for each feature
     instead of K additions for each stump.
-
-    Attributes
-    ----------
-    features : ndarray of int64, shape (q,)
-        Features in use, ascending.
-    ends : ndarray of int64, shape (q,)
-        End of the cuts of each feature.
-    cuts : ndarray of float32, shape (m,)
-        Different thresholds, ascending for each feature.
-    scores : ndarray of float64, shape (m + q, K)
-        Scores of each feature: below all of its cuts or missing, then from each cut on.
     """
 
-    features: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    cuts: NDArray[np.float32]
-    scores: NDArray[np.float64]
+    features: NDArray[np.int64]  # (q,), features in use, ascending
+    ends: NDArray[np.int64]  # (q,), end of the cuts of each feature
+    cuts: NDArray[np.float32]  # (m,), different thresholds, ascending for each feature
+    scores: NDArray[np.float64]  # (m + q, K): below all cuts or missing, then from each cut on
 
     def parts(self, n_features: int) -> Iterator[StumpTables]:
         """The tables of at most `n_features` features at a time."""
@@ -186,24 +177,27 @@ class Model(TermArrays):
 
     def _repr_html_(self) -> str:
         """The first terms as notebooks show them."""
-        return model_html(self)
+        return _model_html(self)
 
     def feature_name(self, feature: int) -> str:
         """Name of a global feature in its family."""
-        ends = np.cumsum([family.n_features for family in self.families])
-        family = self.families[np.searchsorted(ends, feature, side="right")]
-        return family.feature_name(feature - int(ends[ends <= feature].max(initial=0)))
+        (owner,), (local,) = self.owners(np.array([feature]))
+        name: str = self.families[owner].feature_name(int(local))
+        return name
+
+    def owners(self, features: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Position of the family of each global feature, and its index in the family."""
+        first = np.cumsum([0, *(family.n_features for family in self.families)])
+        owner = np.searchsorted(first, features, side="right") - 1
+        return owner, features - first[owner]
 
     def features(self, X: NDArray[np.generic], features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Columns of the given global features for the rows of X: float32 (n, q)."""
-        ends = np.cumsum([family.n_features for family in self.families])
         columns = np.empty((X.shape[0], features.size), np.float32, order="F")
-        owner = np.searchsorted(ends, features, side="right")
+        owner, local = self.owners(features)
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            family = self.families[k]
-            first = int(ends[k]) - family.n_features
-            columns[:, at] = family.compute(X, features[at] - first)
+            columns[:, at] = self.families[k].compute(X, local[at])
         return columns
 
     def decision_function(
@@ -253,20 +247,17 @@ class Model(TermArrays):
         return tables
 
 
-def model_html(model: Model) -> str:
+def _model_html(model: Model) -> str:
     """A ``<table>`` of the first ten terms.
 
     Of a term that is no stump, the votes are those for values of at least the threshold.
     """
-    ends = np.cumsum([family.n_features for family in model.families])
     n_terms, n_labels = model.votes.shape
     stumps = model.are_stumps
+    owner, _ = model.owners(model.feature)
     rows = []
     for at in range(min(_SHOWN_TERMS, n_terms)):
-        feature = int(model.feature[at])
-        owner = int(np.searchsorted(ends, feature, side="right"))
-        family = model.families[owner]
-        name = family.feature_name(feature - int(ends[owner]) + family.n_features)
+        family, name = model.families[owner[at]], model.feature_name(int(model.feature[at]))
         signs = "".join(
             "+" if vote > 0 else "-" for vote in model.votes[at, :_SHOWN_LABELS].tolist()
         )
@@ -287,3 +278,113 @@ def model_html(model: Model) -> str:
         f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>"
     )
+
+
+# ------------------------------------------------------------------------------------- model files
+
+
+def model_arrays(model: Model) -> dict[str, NDArray[Any]]:
+    """The arrays of the model's terms in a file; thresholds are float32 where that is exact."""
+    with np.errstate(over="ignore"):
+        threshold = model.threshold.astype(np.float32)
+    exact = np.array_equal(threshold, model.threshold)
+    split = None if model.are_stumps else np.any(model.below != -model.votes, axis=1)
+    return {
+        "feature": narrowest(model.feature),
+        "threshold": threshold if exact else model.threshold,
+        "alpha": model.alpha[model.first],
+        **term_arrays(model.columns, split),
+    }
+
+
+def model_of_arrays(
+    arrays: Mapping[str, NDArray[Any]], families: Sequence[Family], n_labels: Any
+) -> Model:
+    """The model of `model_arrays`; DataError if the arrays are not those of a model."""
+    if type(n_labels) is not int or n_labels < 1:
+        raise DataError(f"its number of labels must be at least 1, got {n_labels!r:.40}")
+    feature = integers_entry(arrays, "feature")
+    n = feature.size
+    most = sum(family.n_features for family in families) - 1
+    if n and not 0 <= feature.min() <= feature.max() <= most:
+        raise DataError(f"its features must be between 0 and {most}")
+    threshold = floats_entry(arrays, "threshold")
+    if threshold.shape != (n,) or np.isnan(threshold).any():
+        raise DataError("its thresholds must be one number for each term")
+    if (np.abs(threshold[np.isfinite(threshold)]) > np.finfo(np.float32).max).any():
+        raise DataError("its thresholds must lie within +-3.4e38 (float32), or be infinite")
+    alpha = floats_entry(arrays, "alpha")
+    if not np.isfinite(alpha).all():
+        raise DataError("its alphas must be finite")
+    n_terms, votes, below, parent, side, _ = places_of_arrays(arrays, n, n_labels)
+    if alpha.shape != n_terms.shape:
+        raise DataError(f"its {n_terms.size} rounds must have an alpha each, got {alpha.size}")
+    columns = TermColumns(feature, votes, below, parent, side, np.repeat(alpha, n_terms))
+    return Model.of_arrays(families, columns, threshold, are_stumps="n_terms" not in arrays)
+
+
+def family_specs(families: Sequence[Family]) -> list[dict[str, Any]]:
+    """The specification of each family: registered name, settings and number of features.
+
+    SettingError if a family is not registered, or if its settings do not make an equal family.
+    """
+    return [_spec(family) for family in families]
+
+
+def families_of_specs(specs: Any) -> list[Family]:
+    """The families of `family_specs`.
+
+    A family of another distribution is imported from there, by its entry point. DataError if a
+    family is unknown here, refuses its settings or has another number of features.
+    """
+    if not isinstance(specs, list) or not all(isinstance(spec, Mapping) for spec in specs):
+        raise DataError("its families must be a list of specifications")
+    return [_family(spec) for spec in specs]
+
+
+def _spec(family: Family) -> dict[str, Any]:
+    kind = type(family)
+    name = registered_name("family", kind)
+    who = f"the family {family.name!r} ({kind.__module__}.{kind.__qualname__})"
+    if name is None:
+        raise SettingError(
+            f"a saved model needs registered families, but {who} is not; register its class by "
+            "an entry point of the group boostsample.families, or keep the model with skops"
+        )
+    settings = family.settings()
+    try:
+        made = kind(**settings)
+    except Exception as error:  # a family of the user may raise anything
+        raise SettingError(
+            f"a saved model needs families that settings() makes again, but {who} refuses its "
+            f"own: {one_line(error)}; correct its settings()"
+        ) from error
+    if made != family or (made.name, made.n_features) != (family.name, family.n_features):
+        raise SettingError(
+            f"a saved model needs families that settings() makes again, but {who} becomes another "
+            "one; correct its settings()"
+        )
+    return {"name": name, "settings": settings, "n_features": family.n_features}
+
+
+def _family(spec: Mapping[str, Any]) -> Family:
+    name, settings, n_features = (spec.get(key) for key in ("name", "settings", "n_features"))
+    if not isinstance(name, str) or not isinstance(settings, dict):
+        raise DataError(f"a family must have a name and settings, got {spec!r:.100}")
+    try:
+        kind = registered_class("family", name)
+    except SettingError as error:
+        raise DataError(
+            f"it needs the family {name!r}, which cannot be loaded here ({one_line(error)}); "
+            "install the distribution that registers it"
+        ) from error
+    try:
+        family: Family = kind(**settings)
+    except Exception as error:  # a family of another distribution may raise anything
+        raise DataError(f"its family {name!r} refuses its settings: {one_line(error)}") from error
+    if family.n_features != n_features:
+        raise DataError(
+            f"its family {name!r} must have {n_features} features, but has {family.n_features} "
+            "here; use the version of the family that the model was trained with"
+        )
+    return family

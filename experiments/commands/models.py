@@ -396,7 +396,7 @@ def explain(
     from boostsample.experiments.fitting.table_models import importance_table, read_known_rows
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.explained import explain_figure
-    from boostsample.models.explain import explain as explained
+    from boostsample.models.importances import explain as explained
 
     check_integer("-n", n_features, 1)
     if (data is None) != (target is None):

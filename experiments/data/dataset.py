@@ -17,9 +17,7 @@ _VALIDATION = ":validation="
 
 
 def check_share(value: Any) -> float:
-    """Return the share of the training rows held out for validation, also from its text.
-
-    SettingError unless it is above 0 and at most 0.5.
+    """The share of training rows to hold out for validation, also from its text; SettingError else.
 
     >>> check_share("0.2")
     0.2
@@ -37,18 +35,14 @@ def check_share(value: Any) -> float:
 
 
 def validation_name(name: str, share: float) -> str:
-    """The name of a data set whose training rows are split for validation.
-
-    >>> validation_name("usps", 0.2)
-    'usps:validation=0.2'
-    """
+    """The name of a data set whose training rows are split for validation."""
     return f"{name}{_VALIDATION}{share!r}"
 
 
 def validation_base(name: str) -> str | None:
     """The name without its validation option; None if it has none.
 
-    >>> validation_base("usps:validation=0.2"), validation_base("usps")
+    >>> validation_base(validation_name("usps", 0.2)), validation_base("usps")
     ('usps', None)
     """
     base, option, _ = name.rpartition(_VALIDATION)
@@ -84,20 +78,18 @@ class Dataset:
     n_train : int or None
         The standard split: the first `n_train` rows train, the others test. None: there is none.
     seed_name : str or None
-        Part of the seeds of the splits and of the strategies' random streams. None: `name`. It is
-        the same for all files, so that these do not depend on the name of a file.
+        Part of the seeds of the splits and of the strategies' random streams, the same for all
+        files. None: `name`.
     validation : float or None
         Share of the training rows of each repetition that `split` holds out to be scored, in place
-        of the test rows, which are then in neither part. `name` should say so, see
-        `validation_name`. None: the test rows are scored.
+        of the test rows, which are then in neither part. `name` should say so. None: the test rows
+        are scored.
 
     Raises
     ------
     DataError
         The arrays do not fit each other, are empty or constant, hold infinite values, or the
         training rows have fewer than two classes.
-    SettingError
-        `validation` is not above 0 and at most 0.5.
     """
 
     name: str
@@ -227,16 +219,13 @@ class Dataset:
         return tuple(self.X.shape[1:]) if self.is_image else None
 
     def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows to train and to test on, each int64 and in increasing order.
+        """The rows to train and to test on, each int64 and in increasing order.
 
-        With a standard split, that one in every repetition. Otherwise a quarter of the rows is
-        drawn for testing, stratified by class (by set of labels if a row has several): a quarter of
-        every class, rounded up or down; a class with a single row keeps it for training. The draw
-        depends on the labels, `seeded_by`, `seed` and `repetition` only. SettingError if one of
-        these is below 0.
-
-        With `validation`, that share of these training rows, drawn in the same way, takes the place
-        of the test rows. DataError if that is less than one row.
+        With a standard split, that one in every repetition. Otherwise a quarter of every class (set
+        of labels if a row has several), rounded up or down, is drawn for testing; a class with a
+        single row keeps it for training. The draw depends on the labels, `seeded_by`, `seed` and
+        `repetition` only. With `validation`, that share of these training rows, drawn in the same
+        way, takes the place of the test rows; DataError if that is less than one row.
         """
         seed = check_integer("seed", seed, 0)
         repetition = check_integer("repetition", repetition, 0)
@@ -247,7 +236,7 @@ class Dataset:
             rng = self._split_stream(seed, repetition)
             order = self._by_class(rows, rng)
             tested = order[int(rng.integers(min(4, len(order)))) :: 4]
-            train, test = _without(rows, tested), np.sort(tested)
+            train, test = np.setdiff1d(rows, tested), np.sort(tested)
         if self.validation is None:
             return train, test
         rng = self._split_stream(seed, repetition, "validation")
@@ -259,7 +248,7 @@ class Dataset:
                 f"validation must hold out at least one row, got a share of {self.validation} of "
                 f"{len(order)} training rows of classes with two rows or more; raise the share"
             )
-        return _without(train, held_out), np.sort(held_out)
+        return np.setdiff1d(train, held_out), np.sort(held_out)
 
     def _split_stream(self, *key: int | str) -> np.random.Generator:
         return np.random.default_rng(hashed_seed(repr((self.seeded_by, *key)).encode()))
@@ -275,8 +264,3 @@ class Dataset:
         if not len(order):
             raise self._error("a split needs a class with at least two rows, got none")
         return rows[order[np.argsort(group[order], kind="stable")]]
-
-
-def _without(rows: NDArray[np.int64], held_out: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Increasing rows without some of them."""
-    return rows[~np.isin(rows, held_out)]

@@ -7,6 +7,7 @@ that names the place. Missing values are kept as NaN.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,8 @@ def is_dataset_file(path: Path) -> bool:
 def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) -> DataContent:
     """Read a file in the format of its suffix, or of `kind`: csv, parquet, npz or svmlight.
 
-    Suffixes are ``.csv``, ``.tsv``; ``.parquet``; ``.npz``; ``.svmlight``, ``.libsvm``, ``.svm``;
-    text also with ``.gz``. `options` are those of `OPTIONS`, also as the text of
-    command lines; None is the default. An unknown one raises
-    SettingError.
+    `options` are those of `OPTIONS`, also as text; None is the default. SettingError if one is
+    unknown.
     """
     if kind is None:
         if not is_dataset_file(path):
@@ -84,17 +83,11 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     return _READERS[kind](path, **checked)
 
 
-def _read_csv(path: Path, **options: Any) -> DataContent:
-    options = {"label": -1, "header": None, **options}
-    return _table_content(read_csv(path, TableOptions(**options)), path)
-
-
-def _read_parquet(path: Path, **options: Any) -> DataContent:
-    return _table_content(read_parquet(path, TableOptions(**{"label": -1, **options})), path)
-
-
-def _table_content(table: LabelledTable, path: Path) -> DataContent:
+def _read_table(
+    read: Callable[[Path, TableOptions], LabelledTable], path: Path, **options: Any
+) -> DataContent:
     """The numbers that the classifier makes of a table; categories are those of all rows."""
+    table = read(path, TableOptions(**{"label": -1, "header": None, **options}))
     assert table.label is not None
     frame, values = split_label(table.frame, table.label, path)
     check_row_numbers(frame, path)
@@ -227,8 +220,8 @@ def read_svmlight(path: Path, *, multilabel: bool = False) -> DataContent:
 
 
 _READERS: dict[str, Callable[..., DataContent]] = {
-    "csv": _read_csv,
-    "parquet": _read_parquet,
+    "csv": partial(_read_table, read_csv),
+    "parquet": partial(_read_table, read_parquet),
     "npz": read_npz,
     "svmlight": read_svmlight,
 }

@@ -7,10 +7,9 @@
 ((200, 4), ('-1', '1'), 150, 50)
 
 `DATASETS` lists the named sets: scikit-learn's digits, benchmark sets read from their original
-files (`boostsample.experiments.data.originals`), and synthetic tasks with known useful features:
-DIAGONAL and CHESS of [BK10] sec. 4.1, and WIDE. Of the first two, n >= 4 points x are uniform in
-the d-dimensional unit cube; the class depends on the first J features alone, 1 <= J <= d. Labels
-follow from x as stored, in float32. Settings out of range raise SettingError.
+files, and synthetic tasks with known useful features: DIAGONAL and CHESS of [BK10] sec. 4.1, and
+WIDE. Of the first two, n >= 4 points x are uniform in the d-dimensional unit cube; the class
+depends on the first J features alone. Labels follow from x as stored, in float32.
 """
 
 from __future__ import annotations
@@ -53,7 +52,8 @@ def make_diagonal(
     """
     if not 0 <= q <= 0.5:
         raise SettingError(f"q, the share of flipped labels, must be between 0 and 0.5, got {q}")
-    X = _cube(rng, d, J, n)
+    _check_sizes(d, J, n)
+    X = rng.random((n, d), dtype=np.float32)
     above = X[:, :J].sum(axis=1, dtype=np.float64) > J / 2
     return _binary(X, above ^ (rng.random(n) < q))
 
@@ -66,7 +66,8 @@ def make_chess(
     y = 1 if floor(L x_1) + ... + floor(L x_J) is even, else -1; L >= 2.
     """
     check_integer("L", L, 2)
-    X = _cube(rng, d, J, n)
+    _check_sizes(d, J, n)
+    X = rng.random((n, d), dtype=np.float32)
     squares = np.floor(X[:, :J].astype(np.float64) * L)  # in float32, L x could round up to L
     return _binary(X, squares.sum(axis=1) % 2 == 0)
 
@@ -91,12 +92,6 @@ def _check_sizes(d: int, J: int, n: int) -> None:
         raise SettingError(f"J, the number of useful features, must be at most d = {d}, got {J}")
 
 
-def _cube(rng: np.random.Generator, d: int, J: int, n: int) -> NDArray[np.float32]:
-    """Draw n points in the cube."""
-    _check_sizes(d, J, n)
-    return rng.random((n, d), dtype=np.float32)
-
-
 def _binary(X: NDArray[np.float32], positive: NDArray[np.bool_]) -> DataContent:
     columns = tuple(f"x{j}" for j in range(1, X.shape[1] + 1))
     return DataContent(X, positive.astype(np.int64), ("-1", "1"), columns, None)
@@ -110,10 +105,9 @@ SYNTHETIC: dict[str, Callable[..., DataContent]] = {
 
 
 class NamedDataset(NamedTuple):
-    """An entry of `DATASETS`.
+    """A named set: `load` takes ``data_dir``, ``download``, ``seed`` and the settings by name.
 
-    `load` takes ``data_dir``, ``download`` and ``seed`` of `load_dataset` and the settings, by
-    name; `settings` holds the default of each setting, as in ``chess(d=10,J=3)``.
+    `settings` has the default of each setting, as in ``chess(d=10,J=3)``.
     """
 
     description: str
@@ -229,21 +223,16 @@ def load_dataset(
         settings = _settings(base, match[2] or "", chosen)
         shown = ",".join(f"{key}={value}" for key, value in settings.items())
         content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
-        name = f"{base}({shown})" if shown else base
-        return _for_validation(Dataset(name, *content), share)
-    path = Path(text).expanduser()
-    if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
-        hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
-        raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
-    name = chosen.pop("name", None)
-    name = Path(path.name.removesuffix(".gz")).stem if name is None else name
-    name = check_file_option("name", name)
-    data = Dataset(name, *read_dataset_file(path, **chosen), seed_name=_FILE_SEED_NAME)
-    return _for_validation(data, share)
-
-
-def _for_validation(data: Dataset, share: float | None) -> Dataset:
-    """The data set with this share of its training rows to be scored, if one is given."""
+        data = Dataset(f"{base}({shown})" if shown else base, *content)
+    else:
+        path = Path(text).expanduser()
+        if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
+            hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
+            raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
+        name = chosen.pop("name", None)
+        name = Path(path.name.removesuffix(".gz")).stem if name is None else name
+        name = check_file_option("name", name)
+        data = Dataset(name, *read_dataset_file(path, **chosen), seed_name=_FILE_SEED_NAME)
     if share is None:
         return data
     name = validation_name(data.name, share)

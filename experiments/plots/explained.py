@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import printable
 from boostsample.experiments.plots import drawing
-from boostsample.models.explain import Explanation
+from boostsample.models.importances import Explanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

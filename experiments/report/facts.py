@@ -24,7 +24,7 @@ from boostsample.experiments.results.titles import counted, label_of, learner_la
 from boostsample.experiments.tables.comparison_tables import kept_settings, searches_and_terms
 from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug
-from boostsample.registry import strategy_class
+from boostsample.registry import registered_class
 
 Item = str | Table | dict[str, Any]
 """An item of a report: a paragraph, a table of words, or picture, scores, code or notes by keys.
@@ -127,7 +127,7 @@ def _word(value: Any) -> str:
 def _description(name: str) -> str:
     """The first line of the strategy's module."""
     try:
-        module = sys.modules[strategy_class(name).__module__]
+        module = sys.modules[registered_class("strategy", name).__module__]
     except BoostSampleError:  # its distribution is not installed here
         return "of another distribution"
     return (inspect.getdoc(module) or "").partition("\n")[0].rstrip(".")

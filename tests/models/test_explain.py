@@ -11,7 +11,7 @@ import pytest
 from boostsample import SettingError
 from boostsample.experiments.plots.explained import explain_figure
 from boostsample.families import Columns
-from boostsample.models.explain import explain
+from boostsample.models.importances import explain
 from boostsample.models.model import Model
 from boostsample.records import Term
 

@@ -15,7 +15,7 @@ import boostsample.strategies
 import boostsample.testing
 from boostsample.errors import SettingError
 from boostsample.experiments.plan.prepared import pool_of_families
-from boostsample.registry import STRATEGIES, make_strategy, strategy_class
+from boostsample.registry import STRATEGIES, make_strategy, registered_class
 from boostsample.strategies import (
     MASQ1,
     Laminating,
@@ -128,7 +128,7 @@ def strategies_in(file: str) -> list[type[Strategy]]:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_file_is_registered_and_exported(file: str) -> None:
-    registered = {strategy_class(name) for name in STRATEGIES}
+    registered = {registered_class("strategy", name) for name in STRATEGIES}
     kinds = strategies_in(file)
     assert kinds, f"strategies/{file}.py defines no strategy; a helper's name starts with '_'"
     for kind in kinds:
@@ -163,7 +163,9 @@ STOP_EARLY = ("filterboost", "mabsplit", "quickboost", "sparrow", "weight-trimmi
 
 
 def test_strategies_that_leave_budget_give_the_reason() -> None:
-    assert {name for name in STRATEGIES if strategy_class(name).leaves_budget} == {*STOP_EARLY}
+    assert {name for name in STRATEGIES if registered_class("strategy", name).leaves_budget} == {
+        *STOP_EARLY
+    }
 
 
 @pytest.mark.skipif(not COMPILED, reason="many runs; compiled code runs them")
