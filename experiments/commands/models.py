@@ -17,14 +17,31 @@ import click
 from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import (
+    deliver,
     print_data,
     print_line,
     print_note,
     print_table,
+    table_file,
 )
 
 _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 """About the least size of a model file: settings and columns, and a stump of each round."""
+_SETTINGS = {
+    "rounds": "n_rounds",
+    "seed": "random_state",
+    "jobs": "n_jobs",
+    "max_features": "max_model_features",
+}
+"""Settings of the classifier by the names of options that differ from theirs."""
+
+
+def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
+    """The number of --rounds; None if the classifier is to choose it."""
+    try:
+        return None if value is None or value == "auto" else int(value)
+    except ValueError:
+        raise SettingError(f"--rounds must be a whole number or auto, got {value!r}") from None
 
 
 @click.command(context_settings={"show_default": True})
@@ -52,7 +69,7 @@ _FEWEST_BYTES, _BYTES_OF_ROUND = 2048, 16
 )
 @click.option(
     "--rounds",
-    callback=lambda context, option, value: _n_rounds(value),
+    callback=_n_rounds,
     metavar="N|auto",
     help="Boosting rounds of one model.  [default: the mean of five models without a fifth of the "
     "rows each, which choose up to 200]",
@@ -166,7 +183,9 @@ def fit(
         if chosen["checkpoint"] and place.absolute() == Path(chosen["checkpoint"]).absolute():
             raise SettingError(f"model and checkpoint must be two files, got '{output}' for both")
     start = None if first is None else BoostSampleClassifier.load(first)
-    model = _classifier(chosen, verbose=not quiet)
+    settings = {_SETTINGS.get(name, name): value for name, value in chosen.items()}
+    given = {name: value for name, value in settings.items() if value is not None}
+    model = BoostSampleClassifier(**given, verbose=not quiet)
     rows = read_training_table(table, target, drop=drop, category=category)
     for line in rows.lines():
         print_line(line)
@@ -200,16 +219,6 @@ def fit(
             print_note(f"no held-out score: {error}")
 
 
-def _n_rounds(value: str | None) -> int | None:
-    """The number of --rounds; None if the classifier is to choose it."""
-    if value is None or value == "auto":
-        return None
-    try:
-        return int(value)
-    except ValueError:
-        raise SettingError(f"--rounds must be a whole number or auto, got {value!r}") from None
-
-
 def _saved_elsewhere(model: Any, output: Path, error: BaseException) -> DataError:
     """The error of a trained model that could not be saved; it is saved under another name."""
     folders = [str(output.parent), tempfile.gettempdir(), "."]
@@ -222,20 +231,6 @@ def _saved_elsewhere(model: Any, output: Path, error: BaseException) -> DataErro
         f"{error}; the trained model could not be saved in {', '.join(folders)} either and is "
         "lost; with --checkpoint FILE the same command would go on from the last save"
     )
-
-
-def _classifier(chosen: dict[str, Any], *, verbose: bool) -> Any:
-    """The classifier of the options; those that are not chosen have its defaults."""
-    from boostsample.estimator import BoostSampleClassifier
-
-    names = {
-        "rounds": "n_rounds",
-        "seed": "random_state",
-        "jobs": "n_jobs",
-        "max_features": "max_model_features",
-    }
-    settings = {names.get(name, name): value for name, value in chosen.items() if value is not None}
-    return BoostSampleClassifier(**settings, verbose=verbose)
 
 
 @click.command()
@@ -332,31 +327,25 @@ def evaluate(
     calibration table: how often the classes of a probability are true, in ten bins. For an honest
     judgement, give rows that fit has not seen.
     """
-    from boostsample.errors import SettingError
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import evaluation
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.explained import reliability_figure
-    from boostsample.experiments.tables.formats import FORMATS, chosen_format
-    from boostsample.files.atomic import check_writable_file, write_file
+    from boostsample.experiments.tables.formats import FORMATS
 
-    name = chosen_format(form, output, _FORMATS)
     if output is None and picture is None and overwrite:
         raise SettingError("--overwrite needs a file to replace; add -o FILE or --picture FILE")
-    place = None
-    if output is not None:
-        place = check_writable_file(output, FORMATS[name].ending, "the tables", overwrite=overwrite)
+    replaces = overwrite and output is not None
+    name, place = table_file(form, output, "the tables", _FORMATS, overwrite=replaces)
     drawing = None if picture is None else check_picture(picture, overwrite=overwrite)
     judged = evaluation(BoostSampleClassifier.load(model), table, target)
-    text = judged.csv() if name == "csv" else f"{FORMATS[name].render(judged.tables())}\n"
-    if place is not None:
-        write_file(place, text, "the tables")
-        print_line(f"tables: {place}")
-    elif name == "text":
+    if name == "text" and place is None:
         for part in judged.tables():
             print_table(part)
     else:
-        print_data(text)
+        is_csv = name == "csv"
+        text = judged.csv().rstrip() if is_csv else FORMATS[name].render(judged.tables())
+        deliver(text, place, "the tables")
     if drawing is not None:
         figure = reliability_figure(judged.calibration, judged.rows, judged.event)
         save_picture(figure, drawing)
@@ -391,7 +380,6 @@ def explain(
     """
     from boostsample.checks import check_integer
     from boostsample.classifier.prediction.held_importances import held_importances
-    from boostsample.errors import SettingError
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import importance_table, read_known_rows
     from boostsample.experiments.plots.drawing import check_picture, save_picture

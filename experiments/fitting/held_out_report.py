@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import pandas
 from numpy.typing import NDArray
 from sklearn.metrics import (
     accuracy_score,
@@ -28,24 +27,13 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class Evaluation:
-    """True classes of rows and what a model predicts.
+    """True classes of rows and what a model predicts."""
 
-    Attributes
-    ----------
-    rows : str
-        Names the rows in titles.
-    classes : tuple of str
-    truth, predicted : ndarray of int64, shape (n,)
-        Positions in `classes`.
-    chances : ndarray of float64, shape (n, C)
-        Probabilities of the classes.
-    """
-
-    rows: str
+    rows: str  # names the rows in titles
     classes: tuple[str, ...]
-    truth: NDArray[np.int64]
+    truth: NDArray[np.int64]  # (n,), positions in `classes`
     predicted: NDArray[np.int64]
-    chances: NDArray[np.float64]
+    chances: NDArray[np.float64]  # (n, C), probabilities of the classes
 
     @cached_property
     def metrics(self) -> dict[str, float]:
@@ -142,23 +130,17 @@ class Evaluation:
 
     def csv(self) -> str:
         """All numbers with all digits: table, row, column and value, a line each."""
-        lines: list[tuple[str, str, str, float]] = [
-            ("metric", name, "value", value) for name, value in self.metrics.items()
-        ]
-        for name, counts in zip(self.classes, self.confusion.tolist(), strict=True):
-            pairs = zip(self.classes, counts, strict=True)
-            lines += [("confusion", name, predicted, count) for predicted, count in pairs]
-        for at, values in enumerate(self.calibration.tolist()):
-            named = zip(("rows", "mean", "true"), values, strict=True)
-            lines += [("calibration", f"{at / _BINS:.1f}", name, value) for name, value in named]
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(("table", "row", "column", "value"))
-        for *texts, number in lines:
-            writer.writerow(
-                [*map(guarded_text, texts), "" if number != number else f"{number:.16g}"]
-            )
-        return stream.getvalue()
+        names = [*map(guarded_text, self.classes)]
+        edges = [f"{at / _BINS:.1f}" for at in range(_BINS)]
+        tables = {
+            "metric": pandas.DataFrame({"value": self.metrics}),
+            "confusion": pandas.DataFrame(self.confusion, names, names),
+            "calibration": pandas.DataFrame(self.calibration, edges, ["rows", "mean", "true"]),
+        }
+        values = {name: table.stack(future_stack=True) for name, table in tables.items()}
+        lines = pandas.concat(values, names=["table", "row", "column"]).rename("value")
+        text: str = lines.to_csv(float_format="%.16g", lineterminator="\n")
+        return text
 
 
 def _table(title: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> ScoreTable:

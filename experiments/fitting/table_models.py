@@ -75,16 +75,11 @@ class TrainingTable:
             + (f"; missing values: {missing:,}" if missing else ""),
             f"target {self.target}: {len(classes):,} classes: {shown}",
         ]
-        X = self.X
-        for names, shared in (
-            (
-                [name for name in X.columns if X[name].nunique(dropna=False) < 2],
-                "the same value in all rows",
-            ),
-            (
-                [name for name in X.columns if _looks_like_id(name, X[name])],
-                "another value in each row, as ids have",
-            ),
+        constant = [name for name, column in self.X.items() if column.nunique(dropna=False) < 2]
+        ids = [name for name, column in self.X.items() if _looks_like_id(name, column)]
+        for shared, names in (
+            ("the same value in all rows", constant),
+            ("another value in each row, as ids have", ids),
         ):
             if names:
                 lines.append(f"{shared}: {', '.join(names)}; --drop leaves such columns out")
@@ -94,11 +89,7 @@ class TrainingTable:
 def read_training_table(
     path: str | Path, target: str, *, drop: Sequence[str] = (), category: Sequence[str] = ()
 ) -> TrainingTable:
-    """The table of a file, its target apart; errors as from `read_table` and `split_label`.
-
-    `path` may end in options of the file. The columns `category` are categories, whatever they
-    hold; SettingError if one is unknown. DataError if a column without a name numbers the rows.
-    """
+    """The table of a file, its target apart; errors as from `read_table` and `split_label`."""
     frame = read_table(path, label=target, drop=drop, category=category)
     file = _file_of(path)
     X, y = split_label(frame, target, file)
@@ -130,9 +121,9 @@ def read_rows(
 ) -> tuple[Any, NDArray[np.int64] | None]:
     """The columns of a file that a model reads, and the positions of the true classes or None.
 
-    -1 is the position of classes that the model does not have. Columns that it does not know are
-    passed over. DataError if the model cannot be used on tables, or if no row has a class of the
-    model in the column `target`; with `only_known`, if any row has another.
+    -1 is the position of classes that the model does not have. DataError if the model cannot be
+    used on tables, or if no row has a class of the model in the column `target`; with `only_known`,
+    if any row has another.
     """
     file, names = _file_of(path), getattr(model, "feature_names_in_", None)
     columns = [] if model.columns_ is None else model.columns_.columns
@@ -177,8 +168,7 @@ def predictions(
     """A data frame of predictions for the rows of a file, and their error in percent or None.
 
     The columns are those to `keep`, as text, ``prediction`` and, with `chances`, ``probability of
-    C`` for each class C. Errors as from `read_rows`; SettingError if a column to keep is unknown or
-    has the name of another one.
+    C`` for each class C.
     """
     import pandas
 
@@ -207,10 +197,7 @@ def predictions(
 
 
 def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> Evaluation:
-    """The predictions for the rows of a file beside their true classes.
-
-    Errors as from `read_rows`, and DataError if a row has a class that the model does not know.
-    """
+    """The predictions for the rows of a file beside their true classes."""
     X, codes = read_known_rows(model, path, target)
     rows = f"{_file_of(path).name}: {len(codes):,} rows"
     return _evaluation(model, rows, X, codes)
@@ -243,8 +230,7 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
 
     A fit leaves out a fifth of the rows of each class and predicts them. Up to `_CROSS_CHECKED`
     rows there are five such fits, and every row is predicted once, except that of a class with one
-    row, which is never left out. The model itself stays as it is. DataError or SettingError if the
-    other rows are too few for the settings.
+    row, which is never left out. DataError or SettingError if the other rows are too few.
     """
     codes = class_codes(table.y, model.classes_)
     n_fits = held_out_fits(table)
@@ -263,9 +249,8 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
         with warnings.catch_warnings(action="ignore"):  # the fit of the model has warned
             fitted.fit(table.X.iloc[others], table.y[others])
         parts.append(_evaluation(fitted, "", table.X.iloc[held], codes[held]))
-    names = ("truth", "predicted", "chances")
-    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in names)
-    whole = Evaluation("", parts[0].classes, *joined)
+    joined: Any = zip(*((part.truth, part.predicted, part.chances) for part in parts), strict=True)
+    whole = Evaluation("", parts[0].classes, *map(np.concatenate, joined))
     how = f"{n_fits} fits without them" if n_fits > 1 else "a fit without them"
     rows = f"{whole.truth.size:,} of {codes.size:,} rows"
     return f"held out: {rows}, predicted by {how}: {whole.summary()}"
