@@ -12,7 +12,6 @@ if __name__ != "boostsample.families":
 
 from boostsample.families.columns import Columns, column_groups
 from boostsample.families.default_sets import families_for
-from boostsample.families.documents import DocumentFamily, PresenceFamily
 from boostsample.families.images.fourier import Fourier
 from boostsample.families.images.gradient import Gradient
 from boostsample.families.images.gradient_histograms import GradientHistograms, OrientedGradients
@@ -22,7 +21,13 @@ from boostsample.families.images.identity import Identity
 from boostsample.families.images.lbp import ILBP, LBP
 from boostsample.families.images.opponent import Opponent
 from boostsample.families.images.patches import PatchSums
-from boostsample.families.text import HashedText, Text, text_family
+from boostsample.families.text import (
+    DocumentFamily,
+    HashedText,
+    PresenceFamily,
+    Text,
+    text_family,
+)
 from boostsample.family import Family, ImageFamily
 
 __all__ = [

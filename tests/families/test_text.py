@@ -12,7 +12,7 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError
 from boostsample.families import DocumentFamily, HashedText, Text, text_family
-from boostsample.families.documents import DOCUMENT_WORDS
+from boostsample.families.text import DOCUMENT_WORDS
 from boostsample.testing import check_family
 
 DOCUMENTS = [
