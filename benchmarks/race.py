@@ -41,7 +41,7 @@ from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.names import Alternatives
 from boostsample.registry import default_families
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 _STEP = 1.02  # iterations at a point over those at the point before
 _GROWTH = 3  # iterations of a whole fit over those of the fit before

@@ -25,7 +25,7 @@ from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.records import FamilyInfo, family_infos
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 _EVERYTHING = 2**62
 

@@ -22,7 +22,7 @@ from boostsample.errors import DataError
 from boostsample.family import Family, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.cuts import MAX_CUTS
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
 

@@ -41,7 +41,7 @@ F = TypeVar("F", bound=Callable[..., object])
 #: Whether kernels are compiled: not under NUMBA_DISABLE_JIT=1.
 COMPILED = not vars(config)["DISABLE_JIT"]
 #: Folders of kernel files, with all folders below them.
-_ROOMS = ("jit", "kernels", "threads")
+_ROOMS = ("jit", "kernels")
 _PACKAGE = Path(__file__).parents[1]
 #: Seconds of compiling before the warning.
 _LONG = 2.0
@@ -203,22 +203,22 @@ def kernel(function: F) -> F:
     stack (`boostsample.jit.memory`): compiled without reference counts, which cost time to compile
     and at every call, it would never free them. Use `kernel_for` for closures.
     """
-    return _compiled(_no_closure(function), by_python=True)
+    return _compiled(function, ())
 
 
 def allocating_kernel(function: F) -> F:
     """`kernel` for functions that make or return arrays."""
-    return _compiled(_no_closure(function), by_python=True, allocates=True)
+    return _compiled(function, (), allocates=True)
 
 
 def inner_kernel(function: F) -> F:
     """`kernel` for functions that only kernels call; compiles faster."""
-    return _compiled(_no_closure(function), by_python=False)
+    return _compiled(function, (), inner=True)
 
 
 def allocating_inner_kernel(function: F) -> F:
     """`inner_kernel` for functions that make or return arrays; for allocating kernels only."""
-    return _compiled(_no_closure(function), by_python=False, allocates=True)
+    return _compiled(function, (), inner=True, allocates=True)
 
 
 def kernel_for(*sizes: int) -> Callable[[F], F]:
@@ -227,37 +227,30 @@ def kernel_for(*sizes: int) -> Callable[[F], F]:
     The sizes become part of the name: numba links cached code by name, so that one name for two
     sizes, compiled in two processes, would call the wrong one.
     """
-    return lambda function: _compiled(_named(function, sizes), by_python=True)
+    return lambda function: _compiled(function, sizes)
 
 
 def inner_kernel_for(*sizes: int) -> Callable[[F], F]:
     """`kernel_for` for functions that only kernels call."""
-    return lambda function: _compiled(_named(function, sizes), by_python=False)
+    return lambda function: _compiled(function, sizes, inner=True)
 
 
-def _no_closure(function: F) -> F:
-    if function.__closure__ is not None:
+def _compiled(
+    function: F, sizes: tuple[int, ...], *, inner: bool = False, allocates: bool = False
+) -> F:
+    if function.__closure__ is not None and not sizes:
         raise TypeError(f"{function.__qualname__} is a closure; compile it with kernel_for(sizes)")
-    return function
-
-
-def _named(function: F, sizes: tuple[int, ...]) -> F:
     for name in ("__name__", "__qualname__"):
         setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
-    return function
-
-
-def _compiled(function: F, *, by_python: bool, allocates: bool = False) -> F:
-    how: dict[str, Any] = {
-        "nogil": True,
-        "error_model": "numpy",
-        "no_cfunc_wrapper": True,  # nothing calls kernels from C
-        "no_cpython_wrapper": not by_python,
-        "_nrt": allocates,
-    }
-    compiled: Any = numba.njit(**how)(function)
-    if compiled is not function:
-        if not by_python:
+    compiled: Any = numba.njit(
+        nogil=True,
+        error_model="numpy",
+        no_cfunc_wrapper=True,  # nothing calls kernels from C
+        no_cpython_wrapper=inner,
+        _nrt=allocates,
+    )(function)
+    if COMPILED:
+        if inner:
             compiled.__class__ = _Inner
         if Path(function.__code__.co_filename) in _covered():
             compiled._cache = _cache_for(function)

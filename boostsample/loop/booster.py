@@ -48,7 +48,7 @@ from boostsample.rows.weights import (
     continued_weights,
 )
 from boostsample.strategy import Strategy
-from boostsample.threads.threads import Threads, n_threads
+from boostsample.threads import Threads, n_threads
 
 
 class Booster:

@@ -16,7 +16,7 @@ from boostsample.rows.weights import WEIGHT_INITS
 from boostsample.shards.exchange import Exchange, Transport
 from boostsample.shards.shard_rows import ShardRows
 from boostsample.strategy import Strategy
-from boostsample.threads.threads import Threads, n_threads
+from boostsample.threads import Threads, n_threads
 
 
 class ShardBooster(Booster):

@@ -25,7 +25,7 @@ from boostsample.rows.sampling_schemes import SCHEMES, known_scheme, nested_sche
 from boostsample.rows.searcher import FINE, BinSearch, Searcher, reading
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
-from boostsample.threads.threads import CompilingThreads
+from boostsample.threads import CompilingThreads
 
 
 class NodeRows(WeightedRows):

@@ -30,7 +30,7 @@ from boostsample.rows.sampling_schemes import (
     nested_scheme,
 )
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
 _CLOSE = 5e-6

@@ -18,7 +18,7 @@ from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.rows.sampling_schemes import NestedScheme, Scheme
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
 PART = 4096

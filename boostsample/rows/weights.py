@@ -21,7 +21,7 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.row_kernels import UpdateFactors
 from boostsample.rows.protocol import Factors
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 
 #: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end.
 EDGE_GAP = 1e-12

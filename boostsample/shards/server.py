@@ -40,7 +40,7 @@ from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.shards.allocation import samples_are_joined
 from boostsample.shards.shard_source import Source
-from boostsample.threads.threads import Threads, n_threads
+from boostsample.threads import Threads, n_threads
 
 WHOLE = 0
 """The node of all examples."""

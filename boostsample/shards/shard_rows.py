@@ -17,7 +17,7 @@ from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Target, WireStump
 from boostsample.shards.shard_targets import DriverSearch, ShardNode, ShardTarget, WholeNode
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 
 
 class ShardRows:

@@ -31,7 +31,7 @@ from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
 from boostsample.shards.allocation import allocate, samples_are_joined
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Draw, Target, histogram_bins
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 
 #: Bytes of histograms in one answer, about.
 _MOST_BYTES = 2**26

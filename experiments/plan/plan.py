@@ -27,7 +27,7 @@ from boostsample.experiments.data.table_reader import (
 from boostsample.experiments.plan.variants import Variant, check_variants, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 _LEAST_GROWTH = 0.01
 """Percent of growth between two scores; there would be too many points below."""

@@ -28,7 +28,7 @@ from boostsample.experiments.cells.training import (
     warm_up_training,
 )
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""

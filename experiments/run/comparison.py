@@ -37,7 +37,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
 from boostsample.experiments.run.backends import Backend, WorkerLost, local_backend
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names that `open_backend` accepts."""

@@ -31,7 +31,7 @@ from boostsample.experiments.run.backends import (
     Workplace,
     without_terminal,
 )
-from boostsample.threads.threads import n_threads
+from boostsample.threads import n_threads
 
 _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler, also for a lost one, and for its first worker."""

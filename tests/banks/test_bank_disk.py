@@ -141,7 +141,7 @@ def test_each_folder_of_code_is_a_part_of_the_key(
 ) -> None:
     """Families, binning and kernels, with what kernels are compiled from."""
     package = Path(cached_bank_module.__file__).parents[1]
-    folders = ("families", "jit", "kernels", "threads")
+    folders = ("families", "jit", "kernels")
     for name in folders:
         shutil.copytree(package / name, tmp_path / name)
     for name in ("checks.py", "family.py", "banks/binning.py"):

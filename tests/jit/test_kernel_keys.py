@@ -26,7 +26,7 @@ PACKAGE = ROOT / "boostsample"
 FOLDERS = sorted(
     {
         path.parent.relative_to(PACKAGE)
-        for room in ("jit", "kernels", "threads")
+        for room in ("jit", "kernels")
         for path in (PACKAGE / room).rglob("*.py")
     }
 )
@@ -82,7 +82,6 @@ def test_kernel_files_import_no_other_files() -> None:
         ("jit/compile_kernels.py", "boostsample.errors", "os_fault"),
         ("jit/compile_kernels.py", "boostsample.files.atomic", "atomic_file"),
         ("jit/__init__.py", "boostsample.errors", "SettingError"),
-        ("threads/threads.py", "boostsample.errors", "SettingError"),
     }
 
 

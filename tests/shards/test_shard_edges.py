@@ -22,7 +22,7 @@ from boostsample.shards.exchange import Exchange, LocalShards
 from boostsample.shards.shard_rows import ShardRows
 from boostsample.shards.shard_source import ArraySource
 from boostsample.step import Step
-from boostsample.threads.threads import Threads
+from boostsample.threads import Threads
 from tests.problems import bank_of
 from tests.rows.test_sampling_schemes import Case, excess, is_unbiased
 

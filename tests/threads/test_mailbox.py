@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from boostsample.jit.compile_kernels import compiled_address, kernel
-from boostsample.threads.mailbox import (
+from boostsample.jit.mailbox import (
     MAILBOX_SIZE,
     call_back_from_mailbox,
     mailbox_finished,

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import boostsample.threads.threads as threads_module
+from boostsample import threads as threads_module
 from boostsample.errors import SettingError
 from boostsample.jit.compile_kernels import kernel
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from boostsample.threads.threads import Threads, n_threads
+from boostsample.threads import Threads, n_threads
 from tests.paths import ROOT
 from tests.problems import bank_of
 
@@ -146,7 +146,7 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
 def test_a_forked_process_has_threads_of_its_own() -> None:
     code = (
         "import os, signal, warnings\n"
-        "from boostsample.threads.threads import Threads\n"
+        "from boostsample.threads import Threads\n"
         "warnings.simplefilter('ignore')\n"
         "threads, seen = Threads(2), []\n"
         "def share():\n"

@@ -22,12 +22,11 @@ import numpy as np
 
 from boostsample.errors import SettingError
 from boostsample.jit.compile_kernels import COMPILED, compiled_address
-from boostsample.threads.mailbox import (
+from boostsample.jit.mailbox import (
     MAILBOX_SIZE,
     call_back_from_mailbox,
     mailbox_failed,
     mailbox_finished,
-    mailbox_is_idle,
     mark_mailbox_done,
     put_in_mailbox,
     serve_mailbox,
@@ -198,8 +197,6 @@ class _Other:
         call_back_from_mailbox(self._box)
         mark_mailbox_done(self._box)
         serve_mailbox(self._box, 0)
-        mailbox_failed(self._box)
-        mailbox_is_idle(self._box)
         mailbox_finished(self._box, 0)
 
     def give(self, work: Callable[..., None], arguments: tuple[Any, ...]) -> None:
@@ -270,7 +267,7 @@ class _Other:
 
     def _sleep(self) -> None:
         self._asleep = True
-        while mailbox_is_idle(self._box):  # a bell can be left over
+        while mailbox_finished(self._box, 1):  # a bell can be left over
             self._bell.get()
         self._asleep = False
 

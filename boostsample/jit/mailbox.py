@@ -183,16 +183,9 @@ def mark_mailbox_done(box: Mailbox) -> None:
     _publish(box, _DONE, box[_DONE] + 1)
 
 
-@kernel
 def mailbox_failed(box: Mailbox) -> bool:
     """Whether the latest kernel raised an error."""
     return bool(box[_FAILED])
-
-
-@kernel
-def mailbox_is_idle(box: Mailbox) -> bool:
-    """Whether all requests are done."""
-    return bool(_now(box, _DONE) == _now(box, _GIVEN))
 
 
 @kernel
@@ -217,7 +210,7 @@ def serve_mailbox(box: Mailbox, polls: int) -> bool:
 @kernel
 def mailbox_finished(box: Mailbox, polls: int) -> bool:
     """Whether all requests are done within `polls` polls."""
-    given = box[_GIVEN]
+    given = _now(box, _GIVEN)
     left = polls
     while left > 0 and _now(box, _DONE) != given:
         left -= 1

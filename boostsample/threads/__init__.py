@@ -1,1 +1,0 @@
-"""Work shared among threads, with results that do not depend on their number."""
