@@ -70,7 +70,7 @@ def test_looks(
 
     def setup() -> tuple[NDArray[np.int64], Rows, bool]:
         features = rng.choice(problem.bank.n_features, n_features, replace=False)
-        return features, searcher.draw(n_examples, "iid", rng), exact
+        return features, searcher.sample(n_examples, "iid", rng).rows, exact
 
     def unit() -> float:
         weights.release()
@@ -126,7 +126,7 @@ def test_laminating_and_its_reads(
         total = 0.0
         features = rng.choice(n_features, stages[0][0], replace=False)
         for n_read, n_examples in stages:
-            rows = searcher.draw(min(n_examples, n), "iid", rng)
+            rows = searcher.sample(min(n_examples, n), "iid", rng).rows
             n_different = rows.examples.size or min(n_examples, n)
             total += time_read_bound(problem.bank, features[:n_read], rows, n_different)
             weights.release()
@@ -236,7 +236,7 @@ def searches_of(
 
     def work() -> float:
         features: NDArray[np.int64] = rng.choice(problem.bank.n_features, q, replace=False)
-        rows = weights.exact() if exact else searcher.draw(t, "iid", rng)
+        rows = weights.exact() if exact else searcher.sample(t, "iid", rng).rows
         seconds = seconds_of(searcher.search, features, rows, exact)
         weights.release()
         return seconds

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     )
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.family import Family
-    from boostsample.loop.boost import boost
     from boostsample.loop.booster import Booster
-    from boostsample.loop.checkpoint import Checkpoint
+    from boostsample.loop.checkpoint import Checkpoint, boost
     from boostsample.models.model import Model
     from boostsample.records import FamilyInfo, Outcome, Pool, Round, Sample, Stump, Stumps
     from boostsample.step import Step
@@ -71,9 +70,8 @@ _NAMES_IN = {
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",
     "estimator": "BoostSampleClassifier",
     "family": "Family",
-    "loop.boost": "boost",
     "loop.booster": "Booster",
-    "loop.checkpoint": "Checkpoint",
+    "loop.checkpoint": "Checkpoint boost",
     "models.model": "Model",
     "records": "FamilyInfo Outcome Pool Round Sample Stump Stumps",
     "step": "Step",

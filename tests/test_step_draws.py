@@ -138,7 +138,7 @@ def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
     rng, sizes = np.random.default_rng(0), [1, 5, 5, 30, 59, 60]
     for _ in range(5):
         weights.release()
-        nested = searcher.draw_nested(sizes, scheme, rng)
+        nested = [sample.rows for sample in searcher.nested_samples(sizes, scheme, rng)]
         values, signed = np.empty(0), np.zeros((n_bank, n_labels))
         before = np.zeros(n_bank, np.bool_)
         signed[columns] = (u * Y) / (u * Y).__abs__().sum()

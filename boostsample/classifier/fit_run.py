@@ -40,7 +40,7 @@ from boostsample.loop.run_facts import differences
 from boostsample.loop.run_file import RunFile
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
-from boostsample.records.outcome import Round
+from boostsample.records import Round
 
 try:
     import sklearn.callback as _callback

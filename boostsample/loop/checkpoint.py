@@ -17,6 +17,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from numpy.typing import ArrayLike
+
+from boostsample.banks.bank import Bank
 from boostsample.checks import check_number
 from boostsample.errors import (
     BoostSampleError,
@@ -34,6 +37,7 @@ from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_facts import differences, learner_facts
 from boostsample.loop.run_file import RunFile, read_checkpoint, start_of
 from boostsample.records import Round
+from boostsample.strategy import Strategy
 
 _SHARE = 50.0
 """A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
@@ -259,6 +263,43 @@ def rounds_of_run(booster: Booster, checkpoint: Checkpoint | None) -> Iterator[R
         yield from tuple(checkpoint.rounds)
     while not booster.finished:
         yield booster.next_round() if checkpoint is None else checkpoint.next_round()
+
+
+def boost(
+    bank: Bank,
+    rows: ArrayLike | None,
+    Y: ArrayLike,
+    strategy: str | Strategy,
+    *,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_seconds: float = 60.0,
+    **settings: Any,
+) -> Iterator[Round]:
+    """Yield the rounds of a `Booster` with these parameters, as a generator.
+
+    Consumers add progress, early stopping or tables.
+
+    Parameters
+    ----------
+    bank, rows, Y, strategy, **settings
+        As of `Booster`.
+    checkpoint : str, path or None
+        File that the run is saved to, and that it goes on from if the file exists; see
+        `Checkpoint`. Name the seed, too (`rng`).
+    checkpoint_seconds : float
+        Least time between two saves; 0 saves after each round.
+
+    Yields
+    ------
+    Round
+        `n_rounds` of them, or fewer if training ends early; those of the checkpoint first.
+    """
+    booster = Booster(bank, rows, Y, strategy, **settings)
+    if checkpoint is None:
+        yield from rounds_of_run(booster, None)
+    else:
+        with Checkpoint(checkpoint, booster, checkpoint_seconds) as saved:
+            yield from rounds_of_run(booster, saved)
 
 
 def checkpoint_notes(path: str | os.PathLike[str]) -> dict[str, Any] | None:

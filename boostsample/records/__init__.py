@@ -1,8 +1,7 @@
 """Records exchanged by strategies, learners and loop: stumps, samples, pools, outcomes."""
 
-from boostsample.records.outcome import Outcome, Round
 from boostsample.records.pool import FamilyInfo, Pool, family_infos, sample_members
-from boostsample.records.stumps import Sample, Stump, Stumps, Term
+from boostsample.records.stumps import Outcome, Round, Sample, Stump, Stumps, Term
 
 __all__ = [
     "FamilyInfo",

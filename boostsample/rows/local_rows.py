@@ -21,8 +21,14 @@ from boostsample.kernels.array_layout import Floats, found_room, row_layout
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.records import Stumps
 from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
-from boostsample.rows.sampling_schemes import SCHEMES, known_scheme, nested_scheme
-from boostsample.rows.searcher import FINE, BinSearch, Searcher, reading
+from boostsample.rows.sampling_schemes import (
+    PROMISED,
+    SCHEMES,
+    UNPROMISED,
+    known_scheme,
+    nested_scheme,
+)
+from boostsample.rows.searcher import FINE, BinSearch, Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
 from boostsample.threads import CompilingThreads
@@ -335,8 +341,9 @@ def _compile(
     bins = np.ones((1, 3), np.uint8)
     rng, drawn = np.random.default_rng(0), [weights.exact()]
     for scheme in schemes:
-        drawn.append(weights.draw(2, known_scheme(scheme), rng, **reading(scheme)))
-        weights.draw_nested((1, 2), nested_scheme(scheme), rng, **reading(scheme))
+        how = UNPROMISED.get(scheme, PROMISED)
+        drawn.append(weights.draw(2, known_scheme(scheme), rng, how))
+        weights.draw_nested((1, 2), nested_scheme(scheme), rng, how)
     search, output = BinSearch(n_labels, weights.threads), found_room(1, n_labels, False)
     for rows in drawn:
         search.write(bins, feature, np.full(1, 2, np.int16), rows, FINE, output)

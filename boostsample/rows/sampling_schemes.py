@@ -292,6 +292,8 @@ class Unpromised(NamedTuple):
     ratio: bool = True
 
 
+#: What schemes with the promise draw by.
+PROMISED = Unpromised("", ratio=False)
 #: The register of all schemes without the promise.
 UNPROMISED: dict[str, Unpromised] = {
     "filter": Unpromised("draws by logistic weights", "logistic weights", ratio=False),

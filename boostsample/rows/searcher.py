@@ -25,6 +25,7 @@ from boostsample.kernels.row_kernels import row_kernels
 from boostsample.kernels.search import NO_ROWS, SEARCH_GROUP, search_kernel, search_room
 from boostsample.records import Stumps
 from boostsample.rows.sampling_schemes import (
+    PROMISED,
     UNPROMISED,
     known_scheme,
     nested_scheme,
@@ -186,32 +187,21 @@ class Searcher:
 
     def sample(self, size: int, scheme: str, rng: np.random.Generator) -> LocalSample:
         """A draw of `size` examples; all with exact weights if `size` is n."""
-        return LocalSample(self, self.draw(size, scheme, rng), size == self.n_examples)
+        method, exact = known_scheme(scheme), size == self.n_examples
+        if exact:
+            return LocalSample(self, self.weights.exact(), exact)
+        how = UNPROMISED.get(scheme, PROMISED)
+        return LocalSample(self, self.weights.draw(size, method, rng, how), exact)
 
     def nested_samples(
         self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
     ) -> list[LocalSample]:
         """Samples of ascending sizes, each of which contains the one before."""
-        drawn = zip(self.draw_nested(sizes, scheme, rng), sizes, strict=True)
-        return [LocalSample(self, rows, size == self.n_examples) for rows, size in drawn]
-
-    def draw(self, size: int, scheme: str, rng: np.random.Generator) -> Rows:
-        """Weighted rows of a draw of `size` examples; all with exact weights if `size` is N."""
-        method = known_scheme(scheme)
-        if size == self.n_examples:
-            return self.weights.exact()
-        return self.weights.draw(size, method, rng, **reading(scheme))
-
-    def draw_nested(
-        self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
-    ) -> list[Rows]:
-        """Weighted rows of samples of ascending sizes, each of which contains the one before."""
-        method = nested_scheme(scheme)
+        method, how = nested_scheme(scheme), UNPROMISED.get(scheme, PROMISED)
         drawn = [size for size in sizes if size < self.n_examples]
-        rows: list[Rows] = []
-        if drawn:
-            rows = self.weights.draw_nested(drawn, method, rng, **reading(scheme))
-        return rows + [self.weights.exact()] * (len(sizes) - len(drawn))
+        rows = self.weights.draw_nested(drawn, method, rng, how) if drawn else []
+        exact = [LocalSample(self, self.weights.exact(), True)] * (len(sizes) - len(drawn))
+        return [LocalSample(self, of_sample, False) for of_sample in rows] + exact
 
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""
@@ -352,15 +342,6 @@ def stumps_of(features: NDArray[np.int64], found: SearchOutput) -> Stumps:
     """The stumps that the search kernel has found."""
     below = found.below if found.below.size else None
     return Stumps(features, *found[:4], below)
-
-
-def reading(scheme: str) -> dict[str, bool]:
-    """What a scheme draws by, and whether its edges are ratios: for `WeightedRows.draw`."""
-    other = UNPROMISED.get(scheme)
-    if other is None:
-        return {}
-    by = {"logistic": other.by == "logistic weights", "norms": other.by == "norms"}
-    return {**by, "ratio": other.ratio}
 
 
 def _parts(n_features: int, size: int) -> Iterator[slice]:

@@ -17,7 +17,7 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
 from boostsample.kernels.row_kernels import row_kernels
-from boostsample.rows.sampling_schemes import NestedScheme, Scheme
+from boostsample.rows.sampling_schemes import PROMISED, NestedScheme, Scheme, Unpromised
 from boostsample.threads import Threads
 
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
@@ -99,20 +99,14 @@ class WeightedRows(abc.ABC):
         size: int,
         scheme: Scheme,
         rng: np.random.Generator,
-        logistic: bool = False,
-        norms: bool = False,
-        ratio: bool = False,
+        how: Unpromised = PROMISED,
     ) -> Rows:
-        """Draw `size` examples, fewer than n, by a scheme of `rows.sampling_schemes`.
-
-        By logistic weights or by norms, which take O(n P) more for each draw, and with edges as
-        ratios: see `Unpromised`.
-        """
-        signed = self._cumulate(logistic, norms)
+        """Draw `size` examples, fewer than n; by other numbers than weights O(n P) more."""
+        signed = self._cumulate(how.by)
         drawn = scheme(self._weight, self._ends, size, rng)
         values, base = self._buffer(drawn.examples.size * self.width), np.empty(self.width)
         self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
-        scale = _ratio_scale(values) if ratio else 1.0
+        scale = _ratio_scale(values) if how.ratio else 1.0
         return Rows(0, self._columns_of(drawn.examples), values, base, scale)
 
     def draw_nested(
@@ -120,12 +114,10 @@ class WeightedRows(abc.ABC):
         sizes: Sequence[int],
         scheme: NestedScheme,
         rng: np.random.Generator,
-        logistic: bool = False,
-        norms: bool = False,
-        ratio: bool = False,
+        how: Unpromised = PROMISED,
     ) -> list[Rows]:
         """Draw samples of ascending sizes below n, each of which contains the one before."""
-        signed, nested = self._cumulate(logistic, norms), list[Rows]()
+        signed, nested = self._cumulate(how.by), list[Rows]()
         room, room_base = self.values, np.zeros(self.width)
         joins = self.width <= 2 * LANES  # with one plane, more rows can follow
         for (examples, factors), scale, known in scheme(self._weight, self._ends, sizes, rng):
@@ -137,20 +129,22 @@ class WeightedRows(abc.ABC):
             values = room[known * self.width : size]
             self._kernels.weigh(signed, examples[known:], factors[known:], values, base)
             room_base = room_base + base
-            if ratio:
+            if how.ratio:
                 scale = _ratio_scale(room[:size])
             nested.append(Rows(0, self._columns_of(examples), room[:size], room_base, scale))
         return nested
 
-    def _cumulate(self, logistic: bool = False, norms: bool = False) -> Floats:
+    def _cumulate(self, by: str = "weights") -> Floats:
         """Form what to draw by; returns the signed weights of the rows."""
-        signed = self._logistic() if logistic else self.values
-        if logistic or norms or not self._ends_are_current:
+        signed, norms = self.values, by == "norms"
+        if by == "logistic weights":
+            signed = self._logistic()
+        if by != "weights" or not self._ends_are_current:
             self._kernels.totals(self._squares() if norms else signed, self._weight)
             if norms:
                 np.sqrt(self._weight, out=self._weight)
             draw_kernels.cumulate_for_draw(self._weight, self._ends)
-            self._ends_are_current = not (logistic or norms)
+            self._ends_are_current = by == "weights"
         return signed
 
     def n_heaviest(self, mass: float) -> int:
@@ -168,7 +162,7 @@ class WeightedRows(abc.ABC):
 
     def logistic_mass(self) -> float:
         """Sum of the logistic weights; O(n P)."""
-        self._cumulate(True)
+        self._cumulate("logistic weights")
         return float(self._ends[-1])
 
     def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:

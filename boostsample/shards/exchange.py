@@ -115,20 +115,17 @@ class LocalShards(Transport):
 class Exchange:
     """Asks all shards of a run at once; loads them on construction.
 
-    Requests and changes are names of methods of `ShardServer`, with their arguments.
+    Requests and changes are names of methods of `ShardServer`, with their arguments. Shards without
+    weighted rows are not used.
 
     Attributes
     ----------
     loaded : list of Loaded
-        What each shard in use holds; shards without weighted rows are not used.
-    counts : ndarray of int64, shape (M,)
-        Their examples with weight.
-    first : list of tuple
+    first : list
         Number, mass and label sums of all examples before the first round, of each shard.
-    n_bytes, n_messages : int
-        Bytes of all messages and answers so far, and messages; those of lost shards count once.
-    n_lost : int
-        Shards lost and loaded again so far.
+    n_bytes, n_messages, n_lost : int
+        Bytes of messages and answers, messages, and shards lost so far; those of lost shards count
+        once.
     masses : ndarray of float64, shape (M,), or None
         Masses of the shards by their last answers; None if weights have changed since.
     """

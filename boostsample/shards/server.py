@@ -30,7 +30,8 @@ from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.protocol import Factors, Leaf, Stretch
 from boostsample.rows.sampling_schemes import (
-    LOGISTIC_SCHEMES,
+    PROMISED,
+    UNPROMISED,
     DrawnSample,
     NestedSample,
     NestedScheme,
@@ -327,9 +328,8 @@ class ShardServer:
         self._weights.odds = draw.odds
         rng = np.random.default_rng((draw.seed, self._number))
         scheme = _in_units(nested_scheme(draw.scheme), draw.units[n_empty:])
-        logistic = draw.scheme in LOGISTIC_SCHEMES
-        rows = self._read(draw.target)
-        return empty + rows.draw_nested(sizes[n_empty:], scheme, rng, logistic)
+        how = UNPROMISED.get(draw.scheme, PROMISED)
+        return empty + self._read(draw.target).draw_nested(sizes[n_empty:], scheme, rng, how)
 
     def search(
         self,

@@ -131,16 +131,8 @@ class WholeNode(ShardNode):
 class DriverSearch:
     """Searches of the driver, shared by all targets of a run.
 
-    Attributes
-    ----------
-    n_bins : ndarray of int64, shape (F,)
-        Bins of each feature.
-    n_draws : int
-        Draws so far.
-    finished : tuple
-        Target, feature and threshold of the last finish.
-    totals, value, values_computed : ndarray of float64, shape (M, K), float, int
-        What it has told: label sums, raw threshold, and values that lazy banks have computed.
+    `finished` are target, feature and threshold of the last finish; `totals` (M, K), `value` and
+    `values_computed` its label sums, raw threshold, and the values that lazy banks have computed.
     """
 
     def __init__(self, whole: WholeNode, threads: Threads) -> None:
@@ -209,19 +201,9 @@ class DriverSearch:
 class _Drawn:
     """A draw of nested samples, and what the driver knows of their rows.
 
-    Attributes
-    ----------
-    draws : list of Draw
-        One for each shard.
-    scale : float or None
-        Edges are sums over rows times `scale` / T, or times `scale` if samples are not joined; None
-        is the inverse of the mass of the target.
-    features, bins_of : ndarray of int64, int
-        Features whose bins are known, on the rows of this sample; -1 is none.
-    bins : list of ndarray of uint8, shape (features, rows)
-        One for each shard.
-    weights_of, weights : int, list of ndarray of float32, shape (rows, K)
-        Likewise; of the rows of one sample or more.
+    Edges are sums over rows times `scale` / T, or times `scale` if samples are not joined; None is
+    the inverse of the mass of the target. Known in each shard are `bins` of `features` on the rows
+    of sample `bins_of`, (features, rows), and `weights` of those of `weights_of`, (rows, K).
     """
 
     def __init__(self, draws: list[Draw], n_labels: int, scale: float | None) -> None:

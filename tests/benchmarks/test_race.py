@@ -34,7 +34,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
-from boostsample.loop.boost import boost
+from boostsample.loop.checkpoint import boost
 from boostsample.models.model import Model
 from boostsample.registry import default_families
 

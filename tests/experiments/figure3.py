@@ -23,7 +23,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.datasets import make_chess, make_diagonal
 from boostsample.experiments.tables.tables import mean_and_std
 from boostsample.families import Columns
-from boostsample.loop.boost import boost
+from boostsample.loop.checkpoint import boost
 from boostsample.loop.smoothed import is_complete, window_ends
 from tests.paths import ROOT
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from boostsample.errors import BudgetExceeded, DataError, SettingError, StrategyError
 from boostsample.labels import encode
 from boostsample.learner import EDGE_GAP
-from boostsample.loop.boost import boost
 from boostsample.loop.booster import Booster
+from boostsample.loop.checkpoint import boost
 from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.registry import make_strategy

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.learner import Learner, Targets
-from boostsample.loop.boost import boost
-from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
+from boostsample.loop.checkpoint import Checkpoint, boost, checkpoint_notes
 from boostsample.loop.run_file import read_checkpoint
 from boostsample.registry import strategy_names
 from boostsample.step import Step

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from boostsample.kernels.array_layout import Rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
-from boostsample.rows.sampling_schemes import SCHEMES
+from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.strategies import UniformNaive
@@ -49,7 +49,9 @@ class Run:
     def drawn(self, rows: WeightedRows, rng: np.random.Generator) -> tuple[Rows, NDArray[Any]]:
         """A sample and its signed weights, (n, K)."""
         rows.release()
-        sample = rows.draw(min(T, rows.n_examples - 1), SCHEMES["filter"], rng, logistic=True)
+        sample = rows.draw(
+            min(T, rows.n_examples - 1), SCHEMES["filter"], rng, UNPROMISED["filter"]
+        )
         values = from_planes(sample.values, sample.examples.size, rows.width)
         return sample, values[:, : self.Y.shape[1]].astype(np.float64)
 

@@ -45,7 +45,7 @@ def test_rows_are_signed_weights_times_factors_as_a_share_of_their_weight(
     norm = naive.norms(signed.tolist())
     for seed in range(10):
         weights.release()
-        rows = dense(searcher.draw(T, scheme, np.random.default_rng(seed)), N, n_labels)
+        rows = dense(searcher.sample(T, scheme, np.random.default_rng(seed)).rows, N, n_labels)
         inside = np.abs(rows).sum(axis=1) > 0
         assert inside.sum() == T
         factors = np.ones(N)

@@ -39,7 +39,10 @@ class Watched(Searcher):
 @pytest.mark.parametrize("n", [50, module._FEW])
 def test_exact_searches_are_never_in_float32(n: int) -> None:
     searcher, rng = Watched(n), np.random.default_rng(0)
-    for rows in (searcher.draw(n, "iid", rng), *searcher.draw_nested([n, n], "distinct", rng)):
+    for rows in (
+        searcher.sample(n, "iid", rng).rows,
+        *(sample.rows for sample in searcher.nested_samples([n, n], "distinct", rng)),
+    ):
         searcher.search(np.arange(8), rows, True)
     assert {rough for _, rough in searcher.seen} == {False}
 
@@ -49,7 +52,10 @@ def test_exact_searches_are_never_in_float32(n: int) -> None:
 def test_they_find_what_float64_finds(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
     searcher, features = Watched(900, n_labels), np.arange(8)
     for scheme in ("iid", "stratified", "distinct"):
-        for rows in searcher.draw_nested([10, 200, 899], scheme, np.random.default_rng(1)):
+        for rows in (
+            sample.rows
+            for sample in searcher.nested_samples([10, 200, 899], scheme, np.random.default_rng(1))
+        ):
             rough = searcher.search(features, rows, False)
             with monkeypatch.context() as patch:
                 patch.setattr(module, "_FEW", 0)

@@ -59,22 +59,10 @@ _CHUNK_ROWS = 65_536
 
 @dataclass(frozen=True)
 class ShardSource:
-    """How a worker makes the rows of one shard; picklable.
+    """How a worker makes the rows of one shard, of some parts from number `first`; picklable.
 
-    Attributes
-    ----------
-    parts : tuple of Part
-        In the order of the table.
-    first : int
-        Number of the first part.
-    facts : TableFacts
-        Those of the whole table.
-    class_factor : ndarray of float64, shape (C,), or None
-        Factor of the weight of each example, by its class; None without weights.
-    form : {"memory", "disk"}
-        Of the bank.
-    tile_bytes : int or None
-        See `FeatureBank.build`.
+    `class_factor` float64 (C,) are factors of the weights of examples, None without weights; `form`
+    and `tile_bytes` are settings of the bank.
     """
 
     parts: tuple[Part, ...]
@@ -94,12 +82,7 @@ class ShardSource:
 
         A bank on disk lies in the local folder of the worker, or in a temporary one, and is removed
         with the bank. Memory besides the bank, labels and weights: one part, and F bytes for each
-        of 65,536 rows.
-
-        Raises
-        ------
-        DataError
-            If a part cannot be read, or has other rows than before.
+        of 65,536 rows. DataError if a part cannot be read, or has other rows than before.
         """
         n, facts = self.n_examples, self.facts
         Y = np.empty((n, facts.n_labels), np.int8)
@@ -190,25 +173,10 @@ def read_table(
 ) -> tuple[TableFacts, list[ShardSource]]:
     """Have the workers read a table once; the client sees none of its rows.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    X, y, sample_weight
-        See `inputs.parts`.
-    families, bank, weight_init, class_weight, n_shards
-        As of the classifier.
-
-    Returns
-    -------
-    TableFacts and list of ShardSource
-        In the order of the rows.
-
-    Raises
-    ------
-    DataError
-        If the table cannot be learned from; with the number of the part where one is at fault.
-    SettingError
-        If a setting is unknown or out of range, or X, y or weights are of another kind.
+    Settings are those of the classifier. Returns the facts of the table, and the sources of its
+    shards in the order of the rows. DataError if the table cannot be learned from, with the number
+    of the part where one is at fault; SettingError if a setting is unknown or out of range, or X, y
+    or weights are of another kind.
     """
     form, settings_of_form = parse_name(bank)
     if form == "lazy":

@@ -56,16 +56,8 @@ def rows_of_values(X: Any, y: Any, weight: Any, of_y: Any, of_weight: Any) -> Ra
 class Part:
     """Rows that any worker can read, again and again.
 
-    Attributes
-    ----------
-    graph : dict
-        What X, y and weight of this part need, and nothing else.
-    keys : tuple
-        Keys of X, y and weight in it, or None.
-    columns : tuple
-        Columns of X that are y and weight, or None.
-    stored : tuple
-        Keys of the graph whose data the cluster keeps.
+    `keys` are those of X, y and weight in the graph, or None; `columns` the columns of X that are y
+    and weight, or None; `stored` the keys whose data the cluster keeps.
     """
 
     graph: dict[Any, Any]
@@ -124,20 +116,10 @@ def parts_of_files(client: Any, X: Any, y: Any, weight: Any) -> TableParts:
 
 
 def parts_of_collections(X: Any, y: Any, weight: Any) -> TableParts:
-    """The parts of Dask collections; computes nothing.
+    """The parts of Dask collections, lists of delayed parts, and columns of X; computes nothing.
 
-    Parameters
-    ----------
-    X : Dask array (n, ...), data frame (n, d) or bag of rows, or list of delayed parts
-    y : Dask array, series or bag (n,) or (n, K), list of delayed parts, or name of a column of X
-    weight : Dask array, series or bag (n,), list, name, or None
-
-    Raises
-    ------
-    DataError
-        If X, y and weight have different parts, or a part needs others, as after a shuffle.
-    SettingError
-        If one of them is something else.
+    DataError if X, y and weight have different parts, or a part needs others, as after a shuffle;
+    SettingError if one of them is something else.
     """
     pieces = [_delayed(X, "X", None)]
     columns = _column_of(X, y, "y"), _column_of(X, weight, "sample_weight")

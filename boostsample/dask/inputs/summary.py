@@ -53,19 +53,7 @@ _OF_WEIGHTS = {"size": "sum", "sum": "sum", "min": "min", "max": "max"}
 
 
 class PartRows(NamedTuple):
-    """Rows of weight above 0 of one part.
-
-    Attributes
-    ----------
-    X : ndarray, shape (n, ...)
-        Real numbers, finite or NaN.
-    y : ndarray, shape (n,) or (n, K)
-        Class labels, or 0 and 1 of several labels.
-    weight : ndarray of float64, shape (n,), or None
-        Example weights as the user gave them.
-    names : tuple or None
-        Names of the columns, if X was a data frame.
-    """
+    """Rows of weight above 0 of one part; names of the columns, if X was a data frame."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -104,17 +92,8 @@ def checksum(rows: PartRows) -> int:
 def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     """The rows of a part, None if none has weight.
 
-    Parameters
-    ----------
-    X : array, shape (n, ...), data frame, shape (n, d), or list of rows
-    y : array or series, shape (n,) or (n, K)
-    weight : array or series, shape (n,), optional
-
-    Raises
-    ------
-    DataError
-        If the columns are not numbers, a value is infinite, labels are invalid, or labels and
-        weights do not fit the rows.
+    DataError if the columns are not numbers, a value is infinite, labels are invalid, or labels and
+    weights do not fit the rows.
     """
     if hasattr(X, "tocsr"):
         raise DataError(
@@ -155,27 +134,21 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
 
 
 class PartSummary(NamedTuple):
-    """What a worker finds out about one part.
+    """What a worker finds out about one part; of a part without weight only `n_rows`, 0.
 
     Attributes
     ----------
-    n_rows : int
-        Rows of weight above 0. If 0, the rest is empty.
     sample : ndarray, shape (s, ...)
         Some of these rows, in random order.
     distinct : list of ndarray of float32 or None
         All different values of each column of a table; None for more than 255. Empty for images.
-    names : tuple or None
     classes : ndarray, shape (C,)
         In ascending order; column numbers for several labels.
-    multi_label : bool
     weights : DataFrame
         Of the rows of each class: their number `size`, and `sum`, `min` and `max` of their weights.
     sides : ndarray of float64, shape (K, 4), or None
         For several labels: total weight and weighted sum of the balanced initial weights of the
         positive, and of the negative rows.
-    checksum : int
-        Of the rows.
     """
 
     n_rows: int
@@ -252,18 +225,10 @@ class TableFacts(NamedTuple):
 
     Attributes
     ----------
-    n_rows : list of int
-        Rows of weight above 0 of each part.
-    checksums : list of int
-        Of each part.
-    families : list of Family
-    cuts : tuple
-        Cuts and numbers of bins of all features.
+    n_rows, checksums : list of int
+        Rows of weight above 0 of each part, and their checksum.
     n_reference : int
         Rows of the sample that quantiles come from.
-    seen : SeenColumns
-    classes : ndarray, shape (C,)
-    multi_label : bool
     weights : DataFrame
         As of `PartSummary`; rows in the order of the classes.
     offset : ndarray of float64, shape (K,)
@@ -294,21 +259,8 @@ class TableFacts(NamedTuple):
 def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> TableFacts:
     """The facts of the table from those of its parts, in their order; runs on a worker.
 
-    Parameters
-    ----------
-    summaries : sequence of PartSummary
-        Of all parts.
-    families : object
-        The setting of the classifier.
-    reference : int
-        R, the rows that bin edges come from.
-
-    Raises
-    ------
-    DataError
-        If the parts do not fit each other, hold less than two classes or no row with weight.
-    SettingError
-        If the families are unknown, or do not read numbers.
+    `families` are the setting of the classifier, `reference` are the rows that bin edges come from.
+    DataError if the parts do not fit each other, hold less than two classes or no row with weight.
     """
     with_rows = [(at, part) for at, part in enumerate(summaries) if part.n_rows]
     if not with_rows:
