@@ -52,15 +52,7 @@ def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:
 
 
 class LeafLimits(NamedTuple):
-    """What each side of a cut must hold at least.
-
-    Attributes
-    ----------
-    rows : int
-        Examples, at least 1.
-    weight : float
-        Share of the weight of all examples of the run.
-    """
+    """Examples, and share of the weight of the run, that each side of a cut must hold at least."""
 
     rows: int
     weight: float

@@ -34,22 +34,9 @@ def run_facts(
 ) -> dict[str, Any]:
     """The facts of a run, by name, as JSON values.
 
-    Parameters
-    ----------
-    strategy, learner, families
-        Those of the run; of the strategy only the settings count.
-    rows : dict
-        `RunRows.facts` of its rows.
-    stream : dict
-        State of the random stream before the strategy drew from it.
-    settings : dict
-        Other settings of the run, by name.
-
-    Raises
-    ------
-    SettingError
-        If a setting of the strategy or the learner, or the code of a class, cannot be identified,
-        or if a lazy bank holds examples that are neither numbers nor texts.
+    Of the strategy only the settings count; `stream` is the state of the random stream before it
+    drew from it. SettingError if a setting of the strategy or the learner, or the code of a class,
+    cannot be identified.
     """
     facts = {
         "version of the numerical results": NUMERICS,
@@ -57,11 +44,11 @@ def run_facts(
         **learner_facts(learner),
         **settings,
         **rows,
-        "random stream (seed)": _checksum(sha256_of_bytes(pack_state(stream).encode())),
+        "random stream (seed)": _CHECKSUM + sha256_of_bytes(pack_state(stream).encode()),
     }
     for family in families:
         part = f"family {family.name!r}"
-        settings_of_family = _checksum(sha256_of_json(family.settings()))
+        settings_of_family = _CHECKSUM + sha256_of_json(family.settings())
         facts |= _class_facts(part, family, {"settings": settings_of_family})
         facts[f"number of features of the {part}"] = family.n_features
     return facts
@@ -70,10 +57,6 @@ def run_facts(
 def learner_facts(learner: Learner) -> dict[str, Any]:
     """The facts of a learner: all its attributes are settings, since it keeps nothing else."""
     return _class_facts("learner", learner, vars(learner))
-
-
-def _checksum(digest: str) -> str:
-    return _CHECKSUM + digest
 
 
 def _class_facts(part: str, instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,7 +71,7 @@ def _class_facts(part: str, instance: Any, settings: Mapping[str, Any]) -> dict[
         facts[f"{name} of the {part}"] = _plain(value, f"{name} of {kind.__name__}")
     code = code_of(kind)
     if code:
-        facts[f"source code of the {part}"] = _checksum(code)
+        facts[f"source code of the {part}"] = _CHECKSUM + code
     return facts
 
 
@@ -106,7 +89,7 @@ def _plain(value: Any, name: str) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
-        return _checksum(sha256_of_arrays(value))
+        return _CHECKSUM + sha256_of_arrays(value)
     if isinstance(value, list | tuple | range):
         return [_plain(item, name) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):

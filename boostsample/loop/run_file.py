@@ -177,21 +177,14 @@ class RunFile:
 
     Attributes
     ----------
-    facts : dict
-        What identifies the run: `Booster.facts`.
-    start : str
-        Checksum of the state before the first round, see `start_of`.
-    n_rounds : int
-        Rounds planned.
-    plans_rounds : bool
-        Whether the strategy has read their number.
-    n_labels : int
+    facts, start : dict, str
+        `Booster.facts`, and `start_of` the booster.
+    n_rounds, plans_rounds : int, bool
+        Rounds planned, and whether the strategy has read their number.
     notes : dict
         JSON values that the caller wants to find again.
-    rounds : list of Round
-        At least one.
-    state : dict
-        `Booster.small_state` after the rounds.
+    rounds, state : list of Round, dict
+        At least one; `Booster.small_state` after them.
     """
 
     facts: dict[str, Any]

@@ -35,16 +35,10 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 class FeatureTiles(NamedTuple):
-    """The order of the features, and where its tiles end.
+    """The order of the features; tile k is order[ends[k] : ends[k + 1]], F / tiles of them.
 
-    Attributes
-    ----------
-    order : ndarray of int64, shape (F,)
-        Global indices of the features.
-    ends : ndarray of int64, shape (tiles + 1,)
-        Tile k is order[ends[k] : ends[k + 1]], of F / tiles features, rounded up or down.
-    uneven : tuple of float
-        Of each family, the largest part by which its members in a tile differ from their mean.
+    `uneven` is, of each family, the largest part by which its members in a tile differ from their
+    mean.
     """
 
     order: NDArray[np.int64]

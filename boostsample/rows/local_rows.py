@@ -35,15 +35,7 @@ from boostsample.threads import CompilingThreads
 
 
 class NodeRows(WeightedRows):
-    """A copy of the rows of one target at a time.
-
-    Parameters
-    ----------
-    weights : SignedWeights
-        The weights of the run.
-    column : callable
-        The bins of a feature for every example of the bank.
-    """
+    """A copy of the rows of one target at a time; `column` gives the bins of a feature."""
 
     def __init__(self, weights: SignedWeights, column: Callable[[int], NDArray[np.uint8]]) -> None:
         self.n_labels = weights.n_labels
@@ -198,13 +190,7 @@ def _different(some: Sequence[StumpCut], others: Sequence[StumpCut]) -> list[Stu
 class LocalRows:
     """All rows of a run in this process: implements `RunRows`.
 
-    Parameters
-    ----------
-    bank : Bank
-        A reader of these rows.
-    weights : SignedWeights
-    example_weight : ndarray of float64, shape (n,), or None
-        User weights, for `facts`.
+    `bank` is a reader of these rows; `example_weight` are user weights, for `facts`.
     """
 
     def __init__(

@@ -120,19 +120,10 @@ class LocalSample(NamedTuple):
 
 
 class Searcher:
-    """Draws and searches on rows of a run in this process: implements `TargetRows`.
+    """Draws and searches on all rows of a run, or those of a target: implements `TargetRows`.
 
-    Parameters
-    ----------
-    bank : Bank
-    weights : WeightedRows
-        All rows of the run, or those of a target.
-    run : Searcher or None
-        The searcher of all rows; None for itself.
-    two_sided : bool
-        Whether stumps have votes of their own on both sides.
-    members : ndarray of int64 or None
-        Features of the bank that are 0, 1, ... here; None is all.
+    `run` is the searcher of all rows, None for itself; `two_sided` whether stumps have votes of
+    their own on both sides; `members` are the features of the bank that are 0, 1, ... here.
     """
 
     def __init__(

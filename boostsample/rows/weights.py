@@ -136,18 +136,10 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
 
 
 class InitialWeights(NamedTuple):
-    """The label weights u_il of a run before its first round, in units of `unit`.
+    """The label weights u_il of a run before its first round: of a kind, times user weights s_i.
 
-    Attributes
-    ----------
-    kind : str
-        As of `initial_weights`.
-    example_weight : ndarray of float64, shape (n,), or None
-        User weights s_i that multiply those of the examples.
-    unit : float
-        Unit of the user weights.
-    total : float or None
-        Sum of the weights of all shards; None is the sum of these.
+    `unit` is that of the user weights; `total` the sum of the weights of all shards, None if these
+    are all.
     """
 
     kind: str

@@ -45,19 +45,7 @@ def allocate(
     scheme: str,
     rng: np.random.Generator,
 ) -> Allocation:
-    """Allocate nested samples of ascending sizes.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        T of each sample.
-    shares : ndarray of float64, shape (M,)
-        p_m, positive, of sum 1.
-    counts : sequence of int
-        Examples of each shard.
-    scheme : str
-    rng : numpy.random.Generator
-    """
+    """Allocate nested samples of ascending sizes; shares p_m sum to 1, counts are examples."""
     so_far, before = np.zeros(shares.size, np.int64), 0
     expected_before = np.zeros(shares.size)
     counted, units = [], []
