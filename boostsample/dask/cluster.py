@@ -323,16 +323,13 @@ class DaskShards(Transport):
             return True
         try:
             versions = await asyncio.wait_for(versions_there(self._client, address), self.patience)
-            arguments = {"function": cloudpickle.dumps(install), "wait": True}
-            answer = await asyncio.wait_for(self._call(address, "run", **arguments), self.patience)
+            check_versions(address, versions, versions_here())
+            await asyncio.wait_for(self._client.run(install, workers=[address]), self.patience)
+        except ShardError:
+            raise
         except Exception:  # it has just gone, or hangs
             self._given_up.add(address)
             return False
-        check_versions(address, versions, versions_here())
-        if answer["status"] != "OK":
-            raise ShardError(
-                f"the worker {address} cannot hold shards: {answer.get('exception_text', answer)}"
-            )
         self._ready.add(address)
         return True
 

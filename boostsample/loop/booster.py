@@ -237,7 +237,7 @@ class Booster:
         edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
         terms = terms_of(leaves, self.step_size.alpha(edge))
         self._round += 1  # a round that fails does not count
-        self._update_weights(terms, [_leaf(targets) for targets in leaves], edge)
+        self._update_weights(terms, [Leaf(t.stretch, t.stumps, t.votes) for t in leaves], edge)
         rows = self._search.rows
         # Other random numbers may break ties otherwise, and lead to other searches.
         same = before is None or repr(before) == repr(self._rng.bit_generator.state)
@@ -385,10 +385,6 @@ class Booster:
         self.strategy.restore(state["strategy"])
 
 
-def _leaf(targets: Targets) -> Leaf:
-    return Leaf(targets.stretch, targets.stumps, targets.votes)
-
-
 def _unlearned(strategy: str | Strategy) -> Strategy:
     if isinstance(strategy, str):
         made: Strategy = make_strategy(strategy)
@@ -422,11 +418,14 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
         stump, me = group[0].path[depth][0], len(terms)
         votes: dict[int, Any] = {}
         for half in (1, -1):
-            mine = [leaf for leaf in group if leaf.path[depth] == (stump, half)]
-            if len(mine) == 1 and len(mine[0].path) == depth + 1 and not mine[0].stumps:
-                votes[half] = mine[0].votes
-            elif mine:
-                waiting.append((mine, depth + 1, me, half))
+            side_leaves = [leaf for leaf in group if leaf.path[depth] == (stump, half)]
+            if not side_leaves:
+                continue
+            first = side_leaves[0]
+            if len(side_leaves) == 1 and len(first.path) == depth + 1 and not first.stumps:
+                votes[half] = first.votes
+            else:
+                waiting.append((side_leaves, depth + 1, me, half))
         nothing = np.ones(stump.votes.size, np.int8)
         above, below = votes.get(1, nothing), votes.get(-1, nothing)
         terms.append(_term(stump, above, alpha, below, parent, side))
@@ -459,15 +458,15 @@ def leaves_of(terms: Sequence[Term], targets: Targets) -> list[Leaf]:
     """The leaves of a base classifier, from its terms and the targets of all examples."""
     leaves, waiting = [], [(targets, 0)]
     while waiting:
-        mine, at = waiting.pop()
+        part, at = waiting.pop()
         term = terms[at]
-        children = {one.side: k for k, one in enumerate(terms) if one.parent == at}
+        children = {child.side: k for k, child in enumerate(terms) if child.parent == at}
         if term.below is None:
-            factors = [one for one in terms if one.parent == at and one.side == 0]
+            factors = [child for child in terms if child.parent == at and child.side == 0]
             ones = np.ones(term.votes.size, np.int8)
-            leaves.append(Leaf(mine.stretch, (*mine.stumps, term, *factors), ones))
+            leaves.append(Leaf(part.stretch, (*part.stumps, term, *factors), ones))
             continue
-        halves: Any = mine.split(term)  # type: ignore[arg-type]  # of a term: without its sums
+        halves: Any = part.split(term)  # type: ignore[arg-type]  # of a term: without its sums
         for half, side, votes in zip(halves, (-1, 1), (term.below, term.votes), strict=True):
             if side in children:
                 waiting.append((half, children[side]))

@@ -22,10 +22,8 @@ from boostsample.threads import Threads, n_threads
 class ShardBooster(Booster):
     """AdaBoost.MH on rows that are spread over shards, one round at a time.
 
-    Strategies and learners are those of `Booster`, unchanged, and so are Step, ledger, records and
-    history, which has the columns `bytes` and `messages` more. The examples of the run are those of
-    the shards in their order. Results depend on the sizes of the shards, not on where they are nor
-    on time: see docs/shards.md.
+    As `Booster`; history rows also have the columns `bytes` and `messages`. Results depend on the
+    sizes of the shards, not on where they are nor on time: see docs/shards.md.
 
     Parameters
     ----------

@@ -301,8 +301,8 @@ class Searcher:
             bins, at, read = self._read(self._of_bank(features[part]), rows)
             filled, tops = hist[part], last[part]
             stretches = self.weights.threads.stretches((*range(0, at.size, 2), at.size))
-            own = [slice(*ends) for ends in stretches]
-            calls = [(bins, at[of], read, filled[of].reshape(-1), tops[of]) for of in own]
+            slices = [slice(*ends) for ends in stretches]
+            calls = [(bins, at[s], read, filled[s].reshape(-1), tops[s]) for s in slices]
             self.weights.threads.run(row_kernels(*row_layout(self.n_labels)).histograms, calls)
         return hist, last
 
@@ -329,10 +329,9 @@ class Searcher:
         return bins, at, rows
 
 
-def stumps_of(features: NDArray[np.int64], found: SearchOutput) -> Stumps:
+def stumps_of(features: NDArray[np.int64], output: SearchOutput) -> Stumps:
     """The stumps that the search kernel has found."""
-    below = found.below if found.below.size else None
-    return Stumps(features, *found[:4], below)
+    return Stumps(features, *output[:4], output.below if output.below.size else None)
 
 
 def _parts(n_features: int, size: int) -> Iterator[slice]:

@@ -193,11 +193,11 @@ class WeightedRows(abc.ABC):
         """Work space until `release`; reused, so that later rounds allocate nothing of size N."""
         if self._buffers_in_use == len(self._buffers):
             self._buffers.append(aligned(size, np.float32))
-        mine = self._buffers[self._buffers_in_use]
-        if mine.size < size:
-            mine = self._buffers[self._buffers_in_use] = aligned(size, np.float32)
+        buffer = self._buffers[self._buffers_in_use]
+        if buffer.size < size:
+            buffer = self._buffers[self._buffers_in_use] = aligned(size, np.float32)
         self._buffers_in_use += 1
-        return mine[:size]
+        return buffer[:size]
 
     def release(self) -> None:
         """Invalidate all samples drawn so far; later ones reuse their buffers."""

@@ -30,19 +30,11 @@ class Lost:
 
 
 class Transport(abc.ABC):
-    """What `ShardBooster` needs of a transport. One booster uses it at a time.
-
-    Base class of transports; a context manager that closes itself.
-
-    Attributes
-    ----------
-    n_shards : int
-    n_jobs : int
-        Threads of each shard.
-    """
+    """Base class of transports, a context manager that closes itself; for one booster at a time."""
 
     n_shards: int
     n_jobs: int
+    """Threads of each shard."""
 
     @abc.abstractmethod
     def exchange(self, messages: Mapping[int, Sequence[bytes]]) -> dict[int, bytes | Lost]:

@@ -45,7 +45,7 @@ class ShardNode:
         exchange: Exchange,
         target: Target,
         counts: NDArray[np.int64],
-        masses: NDArray[np.float64] | None,
+        masses: NDArray[np.float64] | None = None,
     ) -> None:
         self.exchange = exchange
         self.target = target
@@ -58,10 +58,7 @@ class ShardNode:
     @property
     def masses(self) -> NDArray[np.float64]:
         """Masses of the target in the shards: float64 (M,)."""
-        if self._masses is None:
-            self._ask()
-        assert self._masses is not None
-        return self._masses
+        return self._asked()[0] if self._masses is None else self._masses
 
     @property
     def mass(self) -> float:
@@ -71,18 +68,21 @@ class ShardNode:
     @property
     def sums(self) -> NDArray[np.float64]:
         """Sum of the signed weights of each label: float64 (K,)."""
-        if self._sums is None:
-            self._ask()
-        assert self._sums is not None
-        return self._sums
+        return self._asked()[1] if self._sums is None else self._sums
 
-    def _ask(self) -> None:
+    def _asked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Masses and label sums, by an exchange."""
         answers = [sums for (sums,) in self.exchange.ask("sums", [self.target])]
-        self.know([mass for _, mass, _ in answers], [sums for _, _, sums in answers])
+        _, masses, sums = zip(*answers, strict=True)
+        return self.know(masses, sums)
 
-    def know(self, masses: Sequence[float], sums: Sequence[NDArray[np.float64]]) -> None:
+    def know(
+        self, masses: Sequence[float], sums: Sequence[NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Keep masses and label sums of the shards."""
-        self._masses, self._sums = np.array(masses), np.add.reduce(np.array(sums))
+        known = np.array(masses), np.asarray(np.add.reduce(np.array(sums)))
+        self._masses, self._sums = known
+        return known
 
     @property
     def shares(self) -> NDArray[np.float64]:
@@ -98,7 +98,7 @@ class WholeNode(ShardNode):
     """
 
     def __init__(self, exchange: Exchange) -> None:
-        super().__init__(exchange, Target(), exchange.counts, None)
+        super().__init__(exchange, Target(), exchange.counts)
         self.log_loss = 0.0
         self.changed(np.array([mass for ((_, mass, _),) in exchange.first]))
 
@@ -109,10 +109,8 @@ class WholeNode(ShardNode):
     @property
     def masses(self) -> NDArray[np.float64]:
         """Masses of the shards: float64 (M,); one exchange if no shard has been asked since."""
-        if self.exchange.masses is None:
-            self._ask()
-        assert self.exchange.masses is not None
-        return self.exchange.masses
+        known = self.exchange.masses
+        return self._asked()[0] if known is None else known
 
     @property
     def shares(self) -> NDArray[np.float64]:

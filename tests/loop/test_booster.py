@@ -223,69 +223,34 @@ def test_a_round_that_fails_does_not_count() -> None:
     assert calls == [1, 2, 2]
 
 
-@pytest.mark.parametrize("name", ["budget", "n_rounds"])
-@pytest.mark.parametrize("value", [0, 1.5, "five"])
-def test_bad_counts(name: str, value: Any) -> None:
-    with pytest.raises(SettingError, match=f"{name} must be .*at least 1"):
-        booster_of(UniformNaive(), **{name: value})
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    *(
+        ({name: value}, SettingError, f"{name} must be .*at least 1")
+        for name in ("budget", "n_rounds")
+        for value in (0, 1.5, "five")
+    ),
+    ({"weight_init": "balance"}, SettingError, "unknown weight_init 'balance'"),
+    ({"learner": "tree9"}, SettingError, "unknown learner 'tree9'"),
+    *(
+        ({"strategy": wrong}, SettingError, "strategy must be a name or an instance of Strategy")
+        for wrong in (3, Laminating, None)
+    ),
+    ({"example_weight": np.ones(79)}, DataError, r"must have shape \(80,\), got \(79,\)"),
+    ({"example_weight": np.zeros(80)}, DataError, "must not all be zero"),
+    ({"example_weight": -np.ones(80)}, DataError, "not negative, got -1.0 in row 0"),
+    ({"example_weight": np.r_[np.ones(79), np.nan]}, DataError, "got nan in row 79"),
+    ({"example_weight": ["a"] * 80}, DataError, "example weights must be"),
+    ({"rows": []}, DataError, "non-empty vector"),
+    ({"rows": [0.0, 1.0]}, DataError, "non-empty vector"),
+    ({"rows": [0, 80]}, DataError, "between 0 and 79, got 0 to 80"),
+    ({"Y": noisy_labels(79)}, DataError, r"must have shape \(80, K\)"),
+    ({"Y": np.zeros((80, 2))}, DataError, r"\+1 and -1 only"),
+    ({"Y": np.full((80, 2), "a")}, DataError, r"\+1 and -1 only"),
+]
 
 
-@pytest.mark.parametrize(
-    ("settings", "error", "message"),
-    [
-        ({"weight_init": "balance"}, SettingError, "unknown weight_init 'balance'"),
-        ({"learner": "tree9"}, SettingError, "unknown learner 'tree9'"),
-        ({"example_weight": np.ones(79)}, DataError, r"must have shape \(80,\), got \(79,\)"),
-        ({"example_weight": np.zeros(80)}, DataError, "must not all be zero"),
-        ({"example_weight": -np.ones(80)}, DataError, "not negative, got -1.0 in row 0"),
-        ({"example_weight": np.r_[np.ones(79), np.nan]}, DataError, "got nan in row 79"),
-        ({"example_weight": ["a"] * 80}, DataError, "example weights must be"),
-    ],
-)
-def test_bad_settings(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+@pytest.mark.parametrize(("settings", "error", "message"), WRONG)
+def test_wrong_arguments(settings: dict[str, Any], error: type[Exception], message: str) -> None:
+    arguments = {"rows": None, "Y": noisy_labels(), "strategy": UniformNaive(), **settings}
     with pytest.raises(error, match=message):
-        booster_of(UniformNaive(), **settings)
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([], "non-empty vector"),
-        ([0.0, 1.0], "non-empty vector"),
-        ([0, 80], "between 0 and 79, got 0 to 80"),
-    ],
-)
-def test_bad_rows(rows: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        Booster(bank_of(table()), rows, noisy_labels(len(rows) or 1), UniformNaive())
-
-
-@pytest.mark.parametrize(
-    ("Y", "message"),
-    [
-        (noisy_labels(79), r"must have shape \(80, K\)"),
-        (np.zeros((80, 2)), r"\+1 and -1 only"),
-        (np.full((80, 2), "a"), r"\+1 and -1 only"),
-    ],
-)
-def test_bad_labels(Y: Any, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        Booster(bank_of(table()), None, Y, UniformNaive())
-
-
-@pytest.mark.parametrize("strategy", [3, Laminating, None])
-def test_only_strategies_are_strategies(strategy: Any) -> None:
-    with pytest.raises(SettingError, match="strategy must be a name or an instance of Strategy"):
-        Booster(bank_of(table()), None, noisy_labels(), strategy)
-
-
-def test_the_budget_cannot_be_changed_from_inside() -> None:
-    def raise_it(step: Step) -> Stump:
-        for thing in (step, *step.families):
-            for name in ("budget", "remaining", "spent"):
-                with pytest.raises((AttributeError, TypeError)):
-                    setattr(thing, name, 10**9)
-        return step.search(np.arange(8), step.draw(80)).best()
-
-    with pytest.raises(BudgetExceeded):
-        booster_of(raise_it, budget=100).next_round()
+        Booster(bank_of(table()), **arguments)

@@ -50,20 +50,16 @@ def trained(booster: Any, disturb: Any = None, after: int = 3) -> list[str]:
 
 
 @pytest.mark.parametrize("learner", ["tree:n_leaves=4", "product:n_terms=2"])
-def test_results_are_those_of_one_process(client: Any, learner: str) -> None:
-    """History and all, bytes and messages included."""
-    straight = trained(shard_booster(learner=learner))
-    with DaskShards(client, small_sources()) as shards:
+@pytest.mark.parametrize(("n_shards", "on_one"), [(3, False), (7, False), (7, True)])
+def test_results_are_those_of_one_process(
+    n_shards: int, on_one: bool, learner: str, client: Any
+) -> None:
+    """History and all, bytes and messages included; shards may share workers."""
+    sources = small_sources(n_shards)
+    straight = trained(shard_booster(learner=learner, shards=LocalShards(sources)))
+    places = [min(client.nthreads())] * n_shards if on_one else None
+    with DaskShards(client, sources, workers=places) as shards:
         assert trained(shard_booster(learner=learner, shards=shards)) == straight
-
-
-def test_shards_can_share_workers(client: Any) -> None:
-    sources = small_sources(n_shards=7)
-    straight = trained(shard_booster(shards=LocalShards(sources)))
-    workers = list(client.scheduler_info(n_workers=-1)["workers"])
-    for places in (None, [workers[0]] * 7):
-        with DaskShards(client, sources, workers=places) as shards:
-            assert trained(shard_booster(shards=shards)) == straight
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP], ids=["killed", "stopped"])

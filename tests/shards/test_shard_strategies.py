@@ -10,8 +10,9 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.registry import STRATEGIES, make_strategy
-from boostsample.strategies import Laminating, UniformNaive
+from boostsample.strategies import Laminating
 from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
+from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 from tests.strategies.test_strategies import WITH_LEARNERS
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -33,22 +34,17 @@ def _named(check: Any) -> str:
     return str(check.__name__).removeprefix("check_strategy_")
 
 
-@slow_without_jit
-@pytest.mark.parametrize("name", _NAMES)
-def test_registered_strategy(name: str) -> None:
-    with over_shards(3):
-        for check in STRATEGY_CHECKS:
-            if _named(check) not in _WITHOUT_SHARDS:
-                check(functools.partial(make_strategy, name))
+def make_of(name: str) -> Make:
+    return OTHERS.get(name) or functools.partial(make_strategy, name)
 
 
 @slow_without_jit
-@pytest.mark.parametrize("name", OTHERS)
-def test_other_schemes(name: str) -> None:
+@pytest.mark.parametrize("name", [*_NAMES, *OTHERS])
+def test_strategies(name: str) -> None:
     with over_shards(3):
         for check in STRATEGY_CHECKS:
             if _named(check) not in _WITHOUT_SHARDS:
-                check(OTHERS[name])
+                check(make_of(name))
 
 
 @slow_without_jit
@@ -57,29 +53,26 @@ def test_with_trees(name: str) -> None:
     with over_shards(3):
         for check in STRATEGY_CHECKS:
             if _named(check) in WITH_LEARNERS:
-                check(functools.partial(make_strategy, name), "tree:n_leaves=4")
+                check(make_of(name), "tree:n_leaves=4")
 
 
-@pytest.mark.parametrize("name", sorted(_REFUSED))
-def test_strategies_that_are_refused(name: str) -> None:
-    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
-
-    with over_shards(2), pytest.raises(SettingError, match="over shards, the number of examples"):
-        run_strategy(functools.partial(make_strategy, name), noisy_strategy_problem())
-
-
-@pytest.mark.parametrize("scheme", ["mvs", "goss", "uniform", "heaviest"])
-def test_schemes_that_are_refused(scheme: str) -> None:
-    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
-
-    strategy = functools.partial(UniformNaive, n_features=4, scheme=scheme)
-    with over_shards(2), pytest.raises(SettingError, match=r"over shards, scheme must be .* use"):
-        run_strategy(strategy, noisy_strategy_problem())
+@pytest.mark.parametrize(
+    ("strategy", "message"),
+    [
+        *((name, "over shards, the number of examples") for name in sorted(_REFUSED)),
+        *(
+            (f"uniform-naive:n_features=4:scheme={scheme}", "over shards, scheme must be .* use")
+            for scheme in ("mvs", "goss", "uniform", "heaviest")
+        ),
+    ],
+)
+def test_strategies_and_schemes_that_are_refused(strategy: str, message: str) -> None:
+    with over_shards(2), pytest.raises(SettingError, match=message):
+        run_strategy(make_of(strategy), noisy_strategy_problem())
 
 
 def test_the_checks_run_over_shards() -> None:
     """Not beside them: the columns of shards are there, and only inside the context."""
-    from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 
     def make() -> Laminating:
         return Laminating(n_features=4)

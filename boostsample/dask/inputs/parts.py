@@ -152,8 +152,8 @@ def _table_parts(
                 "shuffle, as of set_index or merge; persist them first: d = client.persist(d)"
             )
         needed = tuple(key for key in graph if key in stored)
-        own = {key: task for key, task in graph.items() if key not in stored}
-        parts.append(Part(own, keys, columns, needed))
+        tasks = {key: task for key, task in graph.items() if key not in stored}
+        parts.append(Part(tasks, keys, columns, needed))
     return TableParts(parts, delayed, columns)
 
 
