@@ -232,17 +232,16 @@ class DaskShards(Transport):
         try:
             while not (await asyncio.wait({answer}, timeout=_LOOK))[0]:
                 ping = asyncio.ensure_future(self._call(place.address, PING))
-                try:
-                    wanted = {answer, ping}
-                    how = asyncio.FIRST_COMPLETED
-                    done, _ = await asyncio.wait(wanted, timeout=self.patience, return_when=how)
-                    if not done:
-                        self._given_up.add(place.address)
-                        return Lost(f"{place.address} did not answer for {self.patience:g} s")
-                    if ping in done and ping.exception() is not None:
-                        raise ping.exception() or OSError()
-                finally:
-                    ping.cancel()
+                first = asyncio.FIRST_COMPLETED
+                done, _ = await asyncio.wait(
+                    {answer, ping}, timeout=self.patience, return_when=first
+                )
+                ping.cancel()
+                if not done:
+                    self._given_up.add(place.address)
+                    return Lost(f"{place.address} did not answer for {self.patience:g} s")
+                if ping in done:
+                    ping.result()
             reply = answer.result()
         except Exception as error:  # of the connection: those of a shard are in its answer
             self._broken.add(place.address)
