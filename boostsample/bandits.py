@@ -176,23 +176,18 @@ def best_arms(index: FloatArray, k: int = 1) -> IntArray:
 def ucb1_indices(
     counts: IntArray, sums: FloatArray, n_steps: int, exploration: float
 ) -> FloatArray:
-    """UCB1's indices, Auer et al. 2002a, Figure 1; leading axes are independent runs.
+    """UCB1's indices, Auer et al. 2002a, Figure 1: float64 (M,), +inf where `counts` is 0.
 
     Parameters
     ----------
-    counts : int64 (..., M)
+    counts : int64 (M,)
         Pulls of each arm.
-    sums : float64 (..., M)
+    sums : float64 (M,)
         Sums of their rewards.
     n_steps : int
         Steps finished, t.
     exploration : float
         2 in the paper.
-
-    Returns
-    -------
-    float64 (..., M)
-        +inf where `counts` is 0.
     """
     pulls = np.maximum(counts, 1.0)
     index = sums / pulls
@@ -211,21 +206,16 @@ def ucbv_indices(
     c: float,
     zeta: float,
 ) -> FloatArray:
-    """UCB-V's indices with b = 1; leading axes are independent runs.
+    """UCB-V's indices with b = 1: float64 (M,), +inf where `counts` is 0.
 
     Parameters
     ----------
     counts, n_steps
         As in `ucb1_indices`.
-    means, squares : float64 (..., M)
+    means, squares : float64 (M,)
         Mean rewards, and sums of squared deviations from the mean.
     c, zeta : float
         The constants of the formula.
-
-    Returns
-    -------
-    float64 (..., M)
-        +inf where `counts` is 0.
     """
     pulls = np.maximum(counts, 1.0)
     index = squares / pulls
@@ -242,10 +232,10 @@ def ucbv_indices(
 
 
 def exp3p_probabilities(log_weights: FloatArray, mixing: float) -> FloatArray:
-    """[BK10] Figure 2, line 5: p (..., M) from log-weights (..., M); leading axes are runs."""
-    shifted = np.exp(log_weights - np.maximum.reduce(log_weights, axis=-1, keepdims=True))
-    share = shifted * ((1.0 - mixing) / np.add.reduce(shifted, axis=-1, keepdims=True))
-    result: FloatArray = share + mixing / log_weights.shape[-1]
+    """[BK10] Figure 2, line 5: p from log-weights, float64 (M,) both."""
+    shifted = np.exp(log_weights - log_weights.max())
+    share = shifted * ((1.0 - mixing) / shifted.sum())
+    result: FloatArray = share + mixing / log_weights.size
     return result
 
 
@@ -258,32 +248,23 @@ def exp3p_update(
     bonus: float,
     horizon: int,
 ) -> FloatArray:
-    """[BK10] Figure 2, lines 8 to 10, for every arm; leading axes are independent runs.
+    """[BK10] Figure 2, lines 8 to 10, for every arm: the new log-weights, float64 (M,).
 
     Parameters
     ----------
-    log_weights : float64 (..., M)
+    log_weights : float64 (M,)
         Logarithms of the weights; not changed.
-    expected : float64 (..., M)
+    expected : float64 (M,)
         Probability with which each arm was drawn, above 0.
-    arms, rewards : int64, float64 (..., k)
+    arms, rewards : int64, float64 (k,)
         The different arms drawn, and their rewards between 0 and 1.
     mixing, bonus, horizon : float, float, int
         lambda, eta, T.
-
-    Returns
-    -------
-    float64 (..., M)
-        The new log-weights.
     """
-    n_arms = log_weights.shape[-1]
+    n_arms = log_weights.size
     # At most bonus * sqrt(M / T) / mixing, because no probability is below mixing / M.
     gain = bonus / math.sqrt(n_arms * horizon) / expected
-    if gain.ndim == 1:
-        gain[arms] += rewards / expected[arms]
-    else:
-        paid = np.take_along_axis(gain, arms, -1) + rewards / np.take_along_axis(expected, arms, -1)
-        np.put_along_axis(gain, arms, paid, -1)
+    gain[arms] += rewards / expected[arms]
     result: FloatArray = log_weights + (mixing / (3.0 * n_arms)) * gain
     return result
 
@@ -329,9 +310,7 @@ def inclusion(probabilities: FloatArray, k: int) -> FloatArray:
     return result
 
 
-def draw_arms(
-    inclusion_probabilities: FloatArray, uniform: float | FloatArray, k: int = 1
-) -> IntArray:
+def draw_arms(inclusion_probabilities: FloatArray, uniform: float, k: int = 1) -> IntArray:
     """Draw k different arms, each with its given probability, from one uniform number.
 
     Systematic sampling: reads the cumulated probabilities at u, u + 1, ..., u + k - 1. That is
@@ -339,24 +318,20 @@ def draw_arms(
 
     Parameters
     ----------
-    inclusion_probabilities : float64 (M,), or (..., M) if k = 1
+    inclusion_probabilities : float64 (M,)
         Positive, at most 1, summing to k.
-    uniform : float in [0, 1), or float64 (...)
-        One uniform number for each row.
+    uniform : float
+        A uniform number in [0, 1).
     k : int
         Number of arms, from 1 to M.
 
     Returns
     -------
-    int64 (k,), or (..., 1)
+    int64 (k,)
         Distinct arms in increasing order, always below M in spite of rounding.
     """
-    cumulated = inclusion_probabilities.cumsum(axis=-1)
-    n_arms = cumulated.shape[-1]
-    if cumulated.ndim > 1:
-        level = np.asarray(uniform)[..., None] * cumulated[..., -1:]
-        below = (cumulated <= level).sum(axis=-1, keepdims=True, dtype=np.int64)
-        return np.asarray(np.minimum(below, n_arms - 1))
+    cumulated = inclusion_probabilities.cumsum()
+    n_arms = cumulated.size
     if k == 1:
         position = int(cumulated.searchsorted(uniform * cumulated[-1], side="right"))
         return np.array([min(position, n_arms - 1)], dtype=np.int64)

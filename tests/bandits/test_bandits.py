@@ -15,13 +15,9 @@ from boostsample.bandits import (
     REWARDS,
     best_arms,
     draw_arms,
-    exp3p_probabilities,
     exp3p_theory,
-    exp3p_update,
     inclusion,
     reward,
-    ucb1_indices,
-    ucbv_indices,
 )
 from boostsample.errors import SettingError
 from boostsample.strategies import UCB, UCBV, EpsilonGreedy, Exp3P, ExploreThenCommit, Hedge
@@ -174,40 +170,6 @@ def test_explore_then_commit_takes_turns_on_request() -> None:
     assert pulled == [0, 1, 2, 0, 1, 2, 1, 1]
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_functions_for_many_runs_equal_the_strategies(k: int) -> None:
-    """One row of a batch is one run, to the bit."""
-    m, n_runs = 5, 3
-    rng = np.random.default_rng(1)
-    ucb = [started(UCB(), m) for _ in range(n_runs)]
-    ucbv = [started(UCBV(), m) for _ in range(n_runs)]
-    exp3p = [started(Exp3P(), m, 300) for _ in range(n_runs)]
-    log_weights = np.stack([rule.log_weights_ for rule in exp3p])
-    for t in range(300):
-        arms = np.stack([rng.permutation(m)[:k] for _ in range(n_runs)])
-        paid = rng.random((n_runs, k))
-        for rule in exp3p:
-            rule.inclusion_ = inclusion(rule.probabilities(), k)
-        expected = np.stack([rule.inclusion_ for rule in exp3p])
-        log_weights = exp3p_update(log_weights, expected, arms, paid, 0.15, 0.3, 300)
-        for run in range(n_runs):
-            for rule in (ucb[run], ucbv[run], exp3p[run]):
-                rule.reward_arms(arms[run], paid[run])
-        batch = ucb1_indices(
-            np.stack([p.counts_ for p in ucb]), np.stack([p.sums_ for p in ucb]), t + 1, 2.0
-        )
-        np.testing.assert_array_equal(batch, [p.indices() for p in ucb])
-        parts = [np.stack([getattr(p, n) for p in ucbv]) for n in ("counts_", "means_", "squares_")]
-        batch = ucbv_indices(parts[0].astype(np.int64), parts[1], parts[2], t + 1, 1.0, 1.0)
-        np.testing.assert_array_equal(batch, [p.indices() for p in ucbv])
-        np.testing.assert_array_equal(log_weights, [p.log_weights_ for p in exp3p])
-        batch = exp3p_probabilities(log_weights, 0.15)
-        np.testing.assert_array_equal(batch, [p.probabilities() for p in exp3p])
-        uniform = rng.random(n_runs)
-        drawn = [draw_arms(row, u) for row, u in zip(batch, uniform.tolist(), strict=True)]
-        np.testing.assert_array_equal(draw_arms(batch, uniform), drawn)
-
-
 def test_exp3p_survives_a_million_updates() -> None:
     """One update adds at most 1/3 (1 + eta / sqrt(M T)), so start where a million may have led."""
     rule = started(Exp3P(mixing=0.6, bonus=3.0), 4, 1_000_000)
@@ -317,8 +279,6 @@ def test_draws_never_pass_the_last_arm() -> None:
             assert picks.max() < m
     # A generator of lower precision may round up to 1.
     assert draw_arms(tenths, 1.0).tolist() == [9]
-    row = draw_arms(np.stack([tenths, tenths, tenths]), np.array([largest, 0.0, 1.0]))
-    assert row.tolist() == [[9], [0], [9]]
 
 
 def test_inclusion_and_draws_agree_with_the_probabilities() -> None:
