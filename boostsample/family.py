@@ -19,7 +19,7 @@ from typing import Any, ClassVar, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_choices
+from boostsample.checks import check_choices, check_integer
 from boostsample.errors import DataError, SettingError
 
 __all__ = [
@@ -147,14 +147,8 @@ class Family(abc.ABC):
 
     def check_feature(self, feature: SupportsIndex) -> int:
         """One feature index as int; SettingError if it is out of range."""
-        rule = f"features of family {self.name!r} are the integers 0 to {self.n_features - 1}"
-        try:
-            index = operator.index(feature)
-        except TypeError:
-            raise SettingError(f"{rule}, got {feature!r}") from None
-        if isinstance(feature, bool) or not 0 <= index < self.n_features:
-            raise SettingError(f"{rule}, got {index}")
-        return index
+        name = f"the feature of family {self.name!r}"
+        return check_integer(name, feature, 0, self.n_features - 1)
 
     def __repr__(self) -> str:
         brief = reprlib.Repr()
@@ -177,8 +171,7 @@ class ImageFamily(Family):
 
     A subclass implements `plan` and `feature_name`. `compute` processes the examples in blocks that
     fit the cache: it reads only the pixels that the features need, transposed so that a pixel's
-    values over the examples are contiguous, checks that they are finite, and calls `fill`. All
-    arithmetic is then a few vector operations on long rows.
+    values over the examples are contiguous, checks that they are finite, and calls `fill`.
 
     Images are (n, h, w) or (n, h, w, c) arrays of real numbers, or (n, h*w*c) with the same order
     of values. Features read float32; uint8 and float32 images of equal values give equal features.

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from boostsample.classifier.inputs.fit_inputs import inputs_are_numbers
 from boostsample.classifier.inputs.frames import TableColumns
-from boostsample.classifier.inputs.seen_columns import SeenColumns, check_same_names
+from boostsample.classifier.inputs.seen_columns import (
+    COLUMN_ATTRIBUTES,
+    SeenColumns,
+    check_same_names,
+)
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.loop.run_file import RunFile
@@ -34,13 +38,7 @@ _ATTRIBUTES = {
     "run": "_run",
 }
 """Attributes of a fitted classifier, by field of `FittedState`; `SeenColumns` has the others."""
-FITTED_ATTRIBUTES = (
-    *_ATTRIBUTES.values(),
-    "n_features_in_",
-    "feature_names_in_",
-    "_column_names",
-    "columns_",
-)
+FITTED_ATTRIBUTES = (*_ATTRIBUTES.values(), *COLUMN_ATTRIBUTES)
 
 
 @dataclass(frozen=True)

@@ -18,19 +18,21 @@ from boostsample.classifier.inputs.frames import TableColumns, is_frame
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 
+COLUMN_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "_column_names", "columns_")
+
 
 @dataclass(frozen=True)
 class SeenColumns:
-    """The columns of the X of a fit."""
+    """The columns of the X of a fit, in the order of `COLUMN_ATTRIBUTES`."""
 
     width: int | None = None
-    """`n_features_in_` of the classifier, None for documents."""
+    """None for documents."""
     text_names: NDArray[Any] | None = None
-    """`feature_names_in_`, names that are all text."""
+    """Names that are all text."""
     other_names: NDArray[Any] | None = None
-    """`_column_names`, other names as `repr` writes them."""
+    """Other names as `repr` writes them."""
     table: TableColumns | None = None
-    """`columns_`, for data frames with categories or dates."""
+    """For data frames with categories or dates."""
 
     @classmethod
     def of(
@@ -47,23 +49,13 @@ class SeenColumns:
     @classmethod
     def of_fitted(cls, estimator: Any) -> Self:
         """Those of a fitted classifier."""
-        fitted = vars(estimator)
-        return cls(
-            fitted.get("n_features_in_"),
-            fitted.get("feature_names_in_"),
-            fitted.get("_column_names"),
-            fitted.get("columns_"),
-        )
+        return cls(*(vars(estimator).get(name) for name in COLUMN_ATTRIBUTES))
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes of a fitted classifier."""
-        known = {
-            "n_features_in_": self.width,
-            "feature_names_in_": self.text_names,
-            "_column_names": self.other_names,
-        }
-        known = {name: value for name, value in known.items() if value is not None}
-        return {**known, "columns_": self.table}
+        """The attributes of a fitted classifier; it always has `columns_`."""
+        values = self.width, self.text_names, self.other_names
+        named = zip(COLUMN_ATTRIBUTES, values, strict=False)
+        return {name: v for name, v in named if v is not None} | {"columns_": self.table}
 
     @property
     def names(self) -> list[str] | None:

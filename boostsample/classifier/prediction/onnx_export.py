@@ -22,7 +22,7 @@ from boostsample.models.onnx import Graph, add_probabilities, add_scores_graph
 from boostsample.registry import registered_class
 
 _OPSET, _IR_VERSION = 18, 8
-_ENDING, _WHAT = ".onnx", "the ONNX model"
+_WHAT = "the ONNX model"
 
 
 def to_onnx(
@@ -67,7 +67,7 @@ def to_onnx(
     check_is_fitted(classifier)
     target = None
     if path is not None:
-        target = check_writable_file(path, _ENDING, _WHAT, overwrite=overwrite)
+        target = check_writable_file(path, ".onnx", _WHAT, overwrite=overwrite)
     try:
         from onnx import TensorProto, helper
     except ImportError as error:
@@ -83,12 +83,11 @@ def to_onnx(
     kind = TensorProto.INT64
     n_scores: list[Any] = ["n"] if binary else ["n", model.n_labels]
     n_label: list[Any] = n_scores if several else ["n"]
-    if binary:
-        graph.add("Squeeze", raw, graph.constant(np.array([1])), to="scores")
     if several:
         graph.cast(graph.add("Greater", raw, graph.constant(0.0)), kind, to="label")
     else:
         if binary:
+            graph.add("Squeeze", raw, graph.constant(np.array([1])), to="scores")
             code = graph.cast(graph.add("Greater", "scores", graph.constant(0.0)), kind)
         else:
             code = graph.add("ArgMax", raw, axis=1, keepdims=0)
