@@ -96,13 +96,9 @@ class Layout:
             figure.suptitle(wrapped_text(title, figure.get_figwidth(), 1.2 * self.points))
 
 
-_USUAL = Layout()
-_CURRENT: ContextVar[Layout] = ContextVar("layout", default=_USUAL)
-
-
-def current_layout() -> Layout:
-    """The layout of the pictures that are drawn and written now."""
-    return _CURRENT.get()
+_CURRENT: ContextVar[Layout] = ContextVar("layout", default=Layout())  # noqa: B039 (frozen)
+current_layout = _CURRENT.get
+"""The layout of the pictures that are drawn and written now."""
 
 
 @contextmanager
@@ -238,10 +234,7 @@ def figure_width(usual: float = _WIDTH) -> float:
 
 
 def new_figure(height: float, width: float = _WIDTH) -> Figure:
-    """An empty figure, with a margin for readers whose fonts are larger.
-
-    `height` and `width` are in inches where letters have 10 points; a given size overrides them.
-    """
+    """An empty figure; sizes are in inches where letters have 10 points, if none is given."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -256,10 +249,7 @@ def new_figure(height: float, width: float = _WIDTH) -> Figure:
 def new_panels(
     n: int, n_columns: int, height: float, usual: float = _WIDTH
 ) -> tuple[Figure, list[Axes]]:
-    """A figure with n panels in rows of `n_columns`, or of fewer if it is narrow.
-
-    `height` is that of a panel, `usual` the width of the figure, both as in `new_figure`.
-    """
+    """A figure with n panels of a height in rows of `n_columns`, or of fewer if it is narrow."""
     width = figure_width(usual)
     n_columns = max(1, min(n, n_columns, int(width / _PANEL)))
     n_rows = -(-n // n_columns)
@@ -275,8 +265,6 @@ def repeats_title(groups: Iterable[Collection[Any]], bands: str = "std") -> str:
 
     >>> repeats_title([[0, 0, 0], [0, 0]])
     'mean of 2 to 3 repetitions, bands: one standard deviation to each side'
-    >>> repeats_title([[0]]), repeats_title([[0, 0]], "")
-    ('one repetition', 'mean of 2 repetitions')
     """
     counts = list(map(len, groups))
     title = repetitions(max(counts), "mean", min(counts))
@@ -309,9 +297,8 @@ def draw_band(
 ) -> None:
     """Draw the mean over repetitions and, of several, a band of one std on both sides.
 
-    `values` has shape (repetitions, n), with NaN where a repetition has no value. `number` is the
-    index of the strategy; `style` overrides its `line_style`. With `extremes` the band reaches
-    from the lowest to the highest repetition, which suits log axes.
+    `values`, shape (repetitions, n), may have NaN. `style` overrides the `line_style` of strategy
+    `number`. With `extremes` the band reaches from the lowest to the highest repetition.
     """
     there = np.isfinite(values).sum(axis=0)
     x, values, there = x[there > 0], values[:, there > 0], there[there > 0]
@@ -331,9 +318,13 @@ def draw_band(
 
 def decade_ticks(axis: Axis, *, integer: bool = False) -> None:
     """Name at least three ticks of a log axis; `integer`: at whole numbers only."""
-    from boostsample.experiments.plots.log_ticks import name_ticks
+    from matplotlib.ticker import NullFormatter
 
-    name_ticks(axis, integer=integer)
+    from boostsample.experiments.plots.log_ticks import LogNames, LogTicks
+
+    axis.set_major_locator(LogTicks(integer=integer))
+    axis.set_major_formatter(LogNames())
+    axis.set_minor_formatter(NullFormatter())
 
 
 def round_axis(axes: Axes, first: int, last: int) -> None:
@@ -379,10 +370,7 @@ def legend_below(figure: Figure, panels: Iterable[Axes], **settings: Any) -> Non
 def strategy_panels(
     labels: Sequence[str], xlabel: str, ylabel: str, height: float = 2.3
 ) -> tuple[Figure, dict[str, Axes]]:
-    """A figure with a panel for each strategy and shared axes, in rows `height` inches high.
-
-    Titles of the axes are below the lowest and left of the leftmost panels.
-    """
+    """A figure with a panel for each strategy and shared axes, in rows `height` inches high."""
     most = max(1, int(figure_width() / _SMALL_PANEL))
     n_rows = math.ceil(len(labels) / most)
     n_columns = math.ceil(len(labels) / n_rows)
@@ -417,8 +405,8 @@ _DIGITS = re.compile(rb"(\.\d\d)\d+")
 def check_picture(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Check that a picture can be drawn and written, before any work is done; return its path.
 
-    Raises SettingError if the file name has another ending, if the file exists and is not to
-    `overwrite`, or if matplotlib is not installed, and DataError if the file cannot be written.
+    SettingError for another ending, a file that exists and is not to `overwrite`, or if matplotlib
+    is not installed; DataError if the file cannot be written.
     """
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:

@@ -60,18 +60,9 @@ def member_changes(
     times the contrast. Changes all channels together, then one by one, as features of opponent
     colours may ignore a common change.
 
-    Parameters
-    ----------
-    features : sequence of int, shape (q,)
-    image : array, shape (h, w) or (h, w, channels)
-    low, high : float, optional
-        Black and white; by default the smallest and the largest value of the image. DataError if
-        they are equal, as in an image of one colour.
-
-    Returns
-    -------
-    changes : float32, shape (q, h, w)
-        Positive where a brighter pixel raises the value.
+    `features` has shape (q,), `image` (h, w) or (h, w, channels), the result float32 (q, h, w),
+    positive where a brighter pixel raises the value. `low` and `high` are black and white, by
+    default the smallest and the largest value of the image; DataError if they are equal.
     """
     image = np.asarray(image)
     black = image.min() if low is None else image.dtype.type(low)
@@ -130,11 +121,10 @@ def choose_members(
     low: float | None = None,
     high: float | None = None,
 ) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-    """Draw members from all parts of a family, with their `member_changes`; all of a small family.
+    """Draw members from all parts of a family: ascending, with their `member_changes`.
 
     Draws one member from each of n stretches of equal length. If the image does not change its
-    value, tries a few others of the stretch. Returns the members, ascending, and their changes,
-    shape (q, h, w).
+    value, tries a few others of the stretch.
     """
     check_integer("n", n, 1)
     rng = np.random.default_rng(seed)
@@ -142,10 +132,11 @@ def choose_members(
     tried = [rng.permutation(part)[:_TRIES] for part in stretches]
     moves = member_changes(family, np.concatenate(tried), image, low, high)
     moved = (moves != 0).any(axis=(1, 2))
-    chosen, start = [], 0
-    for part in tried:
-        chosen.append(start + int(moved[start : start + len(part)].argmax()))
-        start += len(part)
+    starts = np.cumsum([0, *map(len, tried[:-1])])
+    chosen = [
+        start + int(moved[start : start + len(part)].argmax())
+        for start, part in zip(starts, tried, strict=True)
+    ]
     return np.concatenate(tried)[chosen].astype(np.intp), moves[chosen]
 
 
@@ -281,8 +272,7 @@ def families_for_members(
     """Make image families by name: the default ones and all others of `boostsample.families`.
 
     `names` maps names to settings; by default returns all families that fit the shape. `seed` is
-    for families that draw their members. Raises SettingError if a name or setting is unknown, or a
-    setting is out of range.
+    for families that draw their members. SettingError for an unknown name or setting.
     """
     known = {family.name: family for family in default_families(image_shape, seed=seed)}
     skipped = {type(family) for family in known.values()}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axis import Axis
-from matplotlib.ticker import Formatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import Formatter, LogLocator, MaxNLocator
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DIGITS = ((1,), (1, 2, 5), (1, 3), tuple(range(1, 10)))
@@ -93,10 +93,3 @@ class LogNames(Formatter):
         every = list(values)
         powers = any(value < 9.99e-4 or value >= 1e6 for value in every)
         return [tick_name(value, powers=powers) for value in every]
-
-
-def name_ticks(axis: Axis, *, integer: bool = False) -> None:
-    """Place and name the ticks of a log axis."""
-    axis.set_major_locator(LogTicks(integer=integer))
-    axis.set_major_formatter(LogNames())
-    axis.set_minor_formatter(NullFormatter())

@@ -147,7 +147,7 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def facts_of_tuning(source: Results, name: str) -> Table | None:
+def facts_of_tuning(part: Results) -> Table | None:
     """List the settings that tuning kept on a data set; None if nothing was tuned."""
     rows = [
         (
@@ -159,26 +159,25 @@ def facts_of_tuning(source: Results, name: str) -> Table | None:
             f"{len(strategy['grid'])}",
             f"{statistics.fmean(search['looks'] for search in searches):.2e}",
         )
-        for strategy, settings, searches in kept_settings(source, name)
+        for strategy, settings, searches in kept_settings(part)
     ]
     if not rows:
         return None
     header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
     return Table(
-        f"Settings kept by their training loss after {source.settings['rounds'][-1]:,} "
-        f"{counted(source.learners)}",
+        f"Settings kept by their training loss after {part.settings['rounds'][-1]:,} "
+        f"{counted(part.learners)}",
         (*header, "settings tried", "looks of all of them"),
         tuple(rows),
     )
 
 
-def facts_of_rounds(source: Results, name: str) -> Table | None:
+def facts_of_rounds(part: Results) -> Table | None:
     """List searches, terms and looks of a round; None without cells, or for stumps."""
-    runs = source.part(name).runs
-    if not runs or counted(source.learners) == "stumps":
+    if not part.runs or counted(part.learners) == "stumps":
         return None
     rows = []
-    for label, repeats in runs_by_strategy(runs).items():
+    for label, repeats in runs_by_strategy(part.runs).items():
         n_rounds = sum(run.n_rounds for run in repeats)
         looks = (
             f"{sum(run.looks[purpose] for run in repeats) / n_rounds:,.0f}" for purpose in LOOKS

@@ -31,7 +31,11 @@ from boostsample.experiments.results.read_folder import (
     read_results,
     read_runs,
 )
-from boostsample.experiments.results.run_curves import AXES, curves_of_results
+from boostsample.experiments.results.run_curves import (
+    AXES,
+    check_disjoint_curves,
+    curves_of_results,
+)
 from boostsample.experiments.results.titles import (
     STUMP,
     chosen_by_searches,
@@ -57,9 +61,8 @@ _LOG = logging.getLogger(__name__)
 def check_report(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
     """Check that a report can be made and written, before any work is done; return its path.
 
-    Raises SettingError if the file name has another ending, if the file exists and is not to
-    `overwrite`, or if the extra ``report`` is not installed, and DataError if the file cannot be
-    written.
+    SettingError for another ending, a file that exists and is not to `overwrite`, or without the
+    extra ``report``; DataError if the file cannot be written.
     """
     target = check_writable_file(path, ".html", "the report", overwrite=overwrite)
     check_drawing("reports", "jinja2", "matplotlib")
@@ -78,19 +81,9 @@ def make_report(
 ) -> str:
     """Make a report on results folders, which may be incomplete or without cells; return HTML.
 
-    Parameters
-    ----------
-    folders : sequence of path
-        Folders with different data sets.
-    title : str, optional
-        Default: the title of the grid, else the names of the data sets.
-    progress : callable
-        Called with the name of each stage.
-
-    Raises
-    ------
-    SettingError, DataError
-        Two folders have the same data set, or one cannot be read or has no results.
+    `folders` have different data sets; `title` is by default that of the grid, else the names of
+    the data sets; `progress` is called with the name of each stage. SettingError or DataError if
+    two folders have the same data set, or one cannot be read or has no results.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -179,15 +172,18 @@ class _Section:
 
 
 class _Report:
-    """The chapters of a report, with tables that are computed once and notes that are told once."""
+    """The chapters of a report, with tables that are computed once and notes that are told once.
+
+    `parts` are results of one data set each.
+    """
 
     def __init__(self, sources: Sequence[Results], progress: Callable[[str], None]) -> None:
         self._sources = sources
+        self._parts = {name: source.part(name) for source in sources for name in source.names}
         self._progress = progress
         self._notes: list[str] = []
         self._tables: dict[tuple[str, str, str], ScoreTable] = {}
-        losses = result_table(self._sources, "loss")  # raises if two have the same data set
-        self._ids = {table.data: f"data-{at}" for at, table in enumerate(losses, start=1)}
+        check_disjoint_curves(name for source in sources for name in source.names)
 
     def chapters(self) -> list[_Section]:
         """All chapters, in order."""
@@ -199,66 +195,56 @@ class _Report:
             _Section("summary", "Summary", self._summary()),
             _Section("compared", "What was compared", compared),
         ]
-        for source in self._sources:
-            for name in source.names:
-                self._progress(f"tables and pictures of {name}")
-                chapters.append(self._data_chapter(source, name))
+        for at, name in enumerate(self._parts, start=1):
+            self._progress(f"tables and pictures of {name}")
+            chapters.append(self._data_chapter(f"data-{at}", name))
         several = len(self._sources) > 1
-        repeat: list[Item] = []
-        for source in self._sources:
-            repeat += facts.facts_to_repeat(source, several)
+        repeat = [
+            item for source in self._sources for item in facts.facts_to_repeat(source, several)
+        ]
         chapters.append(_Section("repeat", "To repeat it", repeat))
-        self._note_numbers(
-            f"{name}: {note}" if several or len(source.names) > 1 else note
-            for source in self._sources
-            for name in source.names
-            for note in source.settings_of(name)["notes"]
-            if note not in self._notes
-        )
+        for name, part in self._parts.items():
+            notes = [note for note in part.settings_of(name)["notes"] if note not in self._notes]
+            prefix = f"{name}: " if len(self._parts) > 1 else ""
+            self._note_numbers(f"{prefix}{note}" for note in notes)
         if self._notes:
-            notes = {"kind": "notes", "notes": self._notes}
-            chapters.append(_Section("notes", "Notes", [notes]))
+            listed = {"kind": "notes", "notes": self._notes}
+            chapters.append(_Section("notes", "Notes", [listed]))
         return chapters
 
     def _note_numbers(self, notes: Iterable[str]) -> list[int]:
         """The numbers of notes, from 1; adds new ones."""
-        numbers = []
-        for note in notes:
-            if note not in self._notes:
-                self._notes.append(note)
-            numbers.append(self._notes.index(note) + 1)
-        return sorted(numbers)
+        different = list(dict.fromkeys(notes))
+        self._notes += [note for note in different if note not in self._notes]
+        return sorted(self._notes.index(note) + 1 for note in different)
 
-    def _table(self, source: Results, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
+    def _table(self, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
         """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
-            part = [source.part(name)]
+            part = [self._parts[name]]
             (self._tables[key],) = result_table(part, metric, axis, charged=axis == "stumps")
         return self._tables[key]
 
     def _summary(self) -> list[Item]:
         """The best strategies at the last level of each axis, and ranks over data sets."""
         rows = []
-        for source in self._sources:
-            for name in source.names:
-                for axis in _axes(source, name):
-                    level = self._table(source, name, "loss", axis).rows[-1][0]
-                    where = f"at {level} {axis}"
-                    if axis == "stumps":
-                        where = f"after {level} {counted(source.learners)}"
-                    tables = (self._table(source, name, metric, axis) for metric in MAIN_METRICS)
-                    rows.append((name, where, *map(_winner, tables)))
+        for name, part in self._parts.items():
+            for axis in _axes(part):
+                level = self._table(name, "loss", axis).rows[-1][0]
+                where = f"at {level} {axis}"
+                if axis == "stumps":
+                    where = f"after {level} {counted(part.learners)}"
+                tables = (self._table(name, metric, axis) for metric in MAIN_METRICS)
+                rows.append((name, where, *map(_winner, tables)))
         lowest = (f"lowest {METRICS[metric].title}" for metric in MAIN_METRICS)
         best = Table("The best strategies", ("data set", "where", *lowest), tuple(rows))
         return [_worded(_WORDS["summary"]), best, *self._ranks()]
 
     def _ranks(self) -> list[Item]:
         """Pictures of mean ranks, if there are several data sets."""
-        if len(self._ids) < 2:
-            return []
         pictures: list[Item] = []
-        for metric in MAIN_METRICS:
+        for metric in MAIN_METRICS if len(self._parts) > 1 else ():
             try:
                 figure = ranks_figure(self._sources, metric)
             except BoostSampleError as error:
@@ -267,12 +253,12 @@ class _Report:
             pictures.append(picture_item(figure, caption))
         return pictures
 
-    def _data_chapter(self, source: Results, name: str) -> _Section:
+    def _data_chapter(self, section_id: str, name: str) -> _Section:
         """Tables and pictures of a data set."""
-        tuning = facts.facts_of_tuning(source, name)
-        runs = source.part(name).runs
-        learners = source.learners
-        parts: list[_Section] = []
+        part = self._parts[name]
+        tuning = facts.facts_of_tuning(part)
+        learners = part.learners
+        sections: list[_Section] = []
 
         def add(key: str, *items: Item, charged: bool = False) -> None:
             """Add a part with its title and text; `charged` adds a remark on tuned strategies."""
@@ -281,55 +267,53 @@ class _Report:
             remarks.append(words["charged"] if charged else "")
             text = _worded(" ".join([words["text"], *remarks]), learners)
             title = _worded(words["title"], learners)
-            section_id = f"{self._ids[name]}-{key}"
-            parts.append(_Section(section_id, title, [*([text] if text else []), *items]))
+            texts = [text] if text else []
+            sections.append(_Section(f"{section_id}-{key}", title, [*texts, *items]))
 
         def shown(key: str, figure: Figure) -> Item:
             return picture_item(figure, _worded(_WORDS[key]["caption"], learners))
 
-        for axis in _axes(source, name):
-            add(f"at-{axis}", *self._at(source, name, axis), charged=tuning is not None)
-        cost = self._scores(source, name, "looks", "seconds")
-        spent = facts.facts_of_rounds(source, name)
-        add("cost", *cost, *([spent] if spent else []))
+        for axis in _axes(part):
+            add(f"at-{axis}", *self._at(name, axis), charged=tuning is not None)
+        spent = facts.facts_of_rounds(part)
+        add("cost", *self._scores(name, "looks", "seconds"), *([spent] if spent else []))
         if tuning is not None:
             add("tuning", tuning)
-        if source.has_curves:
-            if runs:
-                figure = RUN_FIGURES["sampling"](name, runs)
+        if part.has_curves:
+            if part.runs:
+                figure = RUN_FIGURES["sampling"](name, part.runs)
             else:
-                figure = mean_sampling_figure(name, [source])
-            scores = self._scores(source, name, "features", "examples")
+                figure = mean_sampling_figure(name, [part])
+            scores = self._scores(name, "features", "examples")
             add("sampling", *scores, shown("sampling", figure))
-        families = ["families"] if len(source.settings_of(name)["families"]) > 1 else []
-        for key in [*families, "edges", "margins"] if runs else ():
-            add(key, shown(key, RUN_FIGURES[key](name, runs)))
-        remarks = [] if source.runs else [_worded(_WORDS["no_cells"])]
-        return _Section(self._ids[name], name, remarks, parts)
+        families = ["families"] if len(part.settings_of(name)["families"]) > 1 else []
+        for key in [*families, "edges", "margins"] if part.runs else ():
+            add(key, shown(key, RUN_FIGURES[key](name, part.runs)))
+        remarks = [] if part.runs else [_worded(_WORDS["no_cells"])]
+        return _Section(section_id, name, remarks, sections)
 
-    def _at(self, source: Results, name: str, axis: str) -> list[Item]:
+    def _at(self, name: str, axis: str) -> list[Item]:
         """Loss and test error at equal stumps, looks or seconds."""
-        figure = curves_figure([source.part(name)], axis, charged=axis == "looks")
+        part = self._parts[name]
+        figure = curves_figure([part], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
-        if axis == "stumps" and source.has_curves:
+        if axis == "stumps" and part.has_curves:
             metrics.append("auc")
-        against = counted(source.learners) if axis == "stumps" else axis
+        against = counted(part.learners) if axis == "stumps" else axis
         caption = (
             f"Loss and test error against {against}; bands: one standard deviation to each side."
         )
-        return [*self._scores(source, name, *metrics, axis=axis), picture_item(figure, caption)]
+        return [*self._scores(name, *metrics, axis=axis), picture_item(figure, caption)]
 
-    def _scores(
-        self, source: Results, name: str, *metrics: str, axis: str = "stumps"
-    ) -> list[Item]:
+    def _scores(self, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
         """Tables with the numbers of their notes."""
         from markupsafe import Markup
 
-        many = len(self._table(source, name, "loss").header) > _MOST_COLUMNS
+        many = len(self._table(name, "loss").header) > _MOST_COLUMNS
         items: list[Item] = []
         for metric in metrics:
-            table = self._table(source, name, metric, axis)
-            title = table.title.removeprefix(f"{with_learner(name, source.learners)}: ")
+            table = self._table(name, metric, axis)
+            title = table.title.removeprefix(f"{with_learner(name, self._parts[name].learners)}: ")
             title = title[:1].upper() + title[1:]
             html = replace(table.transposed() if many else table, title=title).to_html()
             numbers = self._note_numbers(table.notes)
@@ -360,9 +344,9 @@ def _worded(text: str, learners: Sequence[str] = ()) -> str:
     return " ".join(text.format(**words).split())
 
 
-def _axes(source: Results, name: str) -> tuple[str, ...]:
+def _axes(part: Results) -> tuple[str, ...]:
     """The axes with levels at which a data set can be compared."""
-    (curves,) = curves_of_results(source.part(name))
+    (curves,) = curves_of_results(part)
     return tuple(axis for axis in AXES if curves.levels(axis)) if curves.complete else ("stumps",)
 
 

@@ -76,13 +76,14 @@ def settings_in_use_text(results: Results, learner: str) -> str:
 
 
 def kept_settings(
-    results: Results, data: str
+    results: Results,
 ) -> Iterator[tuple[Mapping[str, Any], str, list[Mapping[str, Any]]]]:
-    """Each tuned strategy of a data set, settings that were kept, and where, most often first.
+    """Each tuned strategy, settings that were kept, and where, most often first; of one data set.
 
     Strategies and searches are records of ``plan.json``, a search for each repetition.
     """
-    for strategy in results.settings_of(data)["strategies"]:
+    (data,) = results.settings["data_sets"]
+    for strategy in data["strategies"]:
         searches: dict[str, list[Mapping[str, Any]]] = {}
         for search in strategy.get("tuning", ()):
             searches.setdefault(search["kept"], []).append(search)
@@ -96,7 +97,6 @@ def tuning_table(results: Results) -> Table | None:
     The losses are those after the last mark: of the kept settings, and of the worst in the tuning
     grid of the same repetition.
     """
-    (data,) = results.settings["data_sets"]
     rows = [
         (
             label_of(strategy),
@@ -106,7 +106,7 @@ def tuning_table(results: Results) -> Table | None:
             mean_std([min(search["final_log10_loss"]) for search in searches]),
             mean_std([max(search["final_log10_loss"]) for search in searches]),
         )
-        for strategy, settings, searches in kept_settings(results, data["name"])
+        for strategy, settings, searches in kept_settings(results)
     ]
     if not rows:
         return None

@@ -19,6 +19,7 @@ from boostsample.experiments.plots.drawing import (
     STYLE,
     Layout,
     check_picture,
+    decade_ticks,
     describe,
     draw_band,
     error_axis,
@@ -31,7 +32,6 @@ from boostsample.experiments.plots.drawing import (
 )
 from boostsample.experiments.plots.log_ticks import (
     LogTicks,
-    name_ticks,
 )
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare
@@ -212,7 +212,7 @@ def names(low: float, high: float, width: float = 4.0) -> list[str]:
     axes = figure.subplots()
     axes.set_xscale("log")
     axes.set_xlim(low, high)
-    name_ticks(axes.xaxis)
+    decade_ticks(axes.xaxis)
     figure.draw_without_rendering()
     return [one.get_text() for one in axes.get_xticklabels()]
 
