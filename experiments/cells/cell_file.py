@@ -8,14 +8,11 @@ to three digits, ``excess`` (estimated edge H minus G) and, if the strategy pred
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
-`boostsample.experiments.metrics`. For some of these, listed in ``marks``: ``auc`` (area
-under the ROC curve on the test examples, mean over the labels that have both signs) and ``margins``
-(2, marks, 200): histograms over [-1, 1] of y_il f_l(x_i) / sum of alpha, of training and of test
-examples.
+`boostsample.experiments.metrics`. For some of these, listed in ``marks``: ``auc`` and ``margins``
+(2, marks, 200), see `boostsample.experiments.cells.training`, of training and of test examples.
 
 ``meta`` has `facts`, whose hash is the cell's key, and `about`. ``history`` and ``state`` are
-optional. The model of the cell follows from the arrays, so that it can be scored again without
-training.
+optional. The cell can be scored again without training.
 """
 
 from __future__ import annotations
@@ -60,10 +57,7 @@ class DamagedCell(DataError):
 
 
 def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The arrays of a cell that have one element per search, round or term.
-
-    `families` are the names of the bank's families in its order.
-    """
+    """The arrays with one element per search, round or term; `families` are names of the bank's."""
     rows = [row for done in rounds for row in done.rows]
     number = {name: at for at, name in enumerate(families)}
     arrays = run_arrays(rounds)
@@ -114,16 +108,10 @@ class Cell:
     def loss(self) -> NDArray[np.float64]:
         """log10 of the exponential loss after each round: float64 (n_rounds,).
 
-        It is computed from the edges, in the order of the loop. On a machine with another
-        logarithm, the last bit may differ from `loss_at`, which is the value from training.
+        It is computed from the edges; its last bit may differ from `loss_at`, made in training.
         """
         changes = map(self._step_size.log_loss_change, edges_of_run(self.arrays).tolist())
         return np.array([total / math.log(10.0) for total in itertools.accumulate(changes)])
-
-    @cached_property
-    def alpha(self) -> NDArray[np.float64]:
-        """The coefficient of each round: float64 (n_rounds,)."""
-        return np.array([*map(self._step_size.alpha, edges_of_run(self.arrays).tolist())])
 
     def terms(self) -> list[list[Term]]:
         """The terms of each round."""

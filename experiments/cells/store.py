@@ -189,7 +189,7 @@ class Store:
 class FolderStore(Store):
     """Cells in files below ``cells`` of a results folder, which several processes may share.
 
-    The constructor, `load`, `save` and `take` raise DataError if the folder cannot be written.
+    DataError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:

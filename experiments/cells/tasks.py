@@ -1,10 +1,8 @@
 """Tasks: the cells that a plan needs, each identified by a key.
 
-A cell's key is a hash of everything that determines its bits: data, split, families, reference rows
-of the bin edges, strategy with its settings and stream, learner, step size, budget, initial
-weights, rounds. It does not depend on other cells, threads, backends or the form of the bank, nor
-on the numerics (`boostsample.loop.numerics`), so that a cell of other numerics is found under the
-same name, moved aside and computed again.
+A cell's key is a hash of everything that determines its bits, except the numerics
+(`boostsample.loop.numerics`): a cell of other numerics is found under the same name, moved aside
+and computed again.
 """
 
 from __future__ import annotations
@@ -100,11 +98,7 @@ def growth_points(n_rounds: int, percent: float) -> set[int]:
 
 
 def curve_points(n_rounds: int) -> list[int]:
-    """At most 40 numbers of stumps, about equally far apart on a log scale.
-
-    >>> curve_points(5)
-    [1, 2, 3, 5]
-    """
+    """At most 40 numbers of stumps, about equally far apart on a log scale."""
     curve = np.geomspace(1, n_rounds, min(_CURVE_POINTS, n_rounds))
     return sorted(set(np.rint(curve).astype(int).tolist()))
 

@@ -1,14 +1,10 @@
-"""Training and scoring of one cell, in any thread, process or machine.
-
-A worker receives the data, a `Prepared` plan, once. A `TrainingSplit` of the data has the feature
-bank; all cells with these training rows share it.
-"""
+"""Training and scoring of one cell, in any thread, process or machine."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,19 +16,26 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
-from boostsample.experiments.cells.cell_scores import evaluate_cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.common.machine import machine, versions
+from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.experiments.plan.prepared import Prepared
+from boostsample.files.archive import narrowest
 from boostsample.files.booster_state import pack_state
-from boostsample.labels import encode
+from boostsample.labels import encode, error_percent
 from boostsample.learners import make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import RunFile, start_of
+from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
 
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
+MARGIN_BINS = 200
+"""Bins of a histogram of margins, of equal width over [-1, 1]."""
+_MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
+_CHUNK = 256  # rounds summed at a time, as in `Model.decision_function`
+_BLOCK = 4096  # rows summed at a time: a block of 256 terms takes 8 MiB
 _WARM_UP = 2  # discarded rounds of strategies and learners of other distributions
 
 
@@ -57,8 +60,7 @@ class TrainingWatch:
 class TrainingSplit:
     """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
-    While the bank is built by `n_jobs` threads, `progress` is called with features done and in all.
-    `form` replaces the plan's form of the bank, see `boostsample.banks.bank_forms`.
+    `form` replaces the plan's form of the bank, see `boostsample.banks.bank_forms.make_bank`.
     """
 
     def __init__(
@@ -106,15 +108,14 @@ class TrainingSplit:
     ) -> dict[str, NDArray[Any]]:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
         data, rows = self.prepared.data, (self.train_rows, self.test_rows)
-        wanted = (task.points, task.marks)
-        return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *wanted, watch.check)
+        at = task.points, task.marks
+        return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *at, watch.check)
 
 
 def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
     """Compile all that the cells of a `warm_up_key` can need, so that it is not timed.
 
-    A new booster compiles what strategies and learners of this distribution need; others train two
-    rounds, which are discarded.
+    A new booster compiles what our strategies and learners need; others train two rounds.
     """
     booster = split.booster(task, 0)
     parts = booster.strategy, make_learner(split.prepared.plan.learner)
@@ -125,7 +126,6 @@ def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
 
 
 def _is_own(part: object) -> bool:
-    """Whether a strategy or learner is of this distribution."""
     return type(part).__module__.startswith("boostsample.")
 
 
@@ -141,9 +141,7 @@ def train_cell(
     """Train and score a cell.
 
     `before` is the cell itself, which is then only scored again, or one of the same run with fewer
-    rounds, which is continued.
-
-    StrategyError, with name and round, if the strategy fails; Stopped as requested by `watch`.
+    rounds, which is continued. StrategyError if the strategy fails; TrainingStopped by `watch`.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
     data, plan, families = split.prepared.data, split.prepared.plan, split.prepared.families
@@ -151,8 +149,13 @@ def train_cell(
         return _scored_again(split, task, before, watch)
     stream = task.variant.stream(data.seeded_by, plan.seed, task.repetition)
     booster = split.booster(task, stream)
-    start = _start(booster)
+    try:
+        start = start_of(booster)
+    except TypeError:
+        start = ""  # its state cannot be saved, and no run can continue it
     rounds, why = _continued(booster, before, start, task.history)
+    if why:  # the refused state may have been set in part
+        booster = split.booster(task, stream)
     begun = before if rounds else None
     wall = 0.0 if begun is None else float(begun.about["wall"])
     losses = [] if begun is None else begun.loss.tolist()
@@ -192,21 +195,13 @@ def train_cell(
     return Cell(dict(task.facts), about, arrays, rows if task.history else None, state)
 
 
-def _start(booster: Booster) -> str:
-    """`start_of` a booster; empty if its state cannot be saved, and no run can continue it."""
-    try:
-        return start_of(booster)
-    except TypeError:
-        return ""
-
-
 def _continued(
     booster: Booster, begun: Cell | None, start: str, history: bool
 ) -> tuple[list[Round], str]:
     """The rounds of a trained run, to whose end the booster is set; the reason if there are none.
 
-    A run can be continued to the bit if its state was kept and its strategy does not depend on the
-    number of rounds planned: it neither reads `Step.n_rounds` nor starts in another state.
+    A run can be continued if its state was kept and its strategy does not depend on the number of
+    rounds planned.
     """
     if begun is None:
         return [], ""
@@ -226,10 +221,7 @@ def _continued(
 
 
 def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | None, str]:
-    """The state to keep of a trained run; None with the reason if it would be of no use.
-
-    `own_learner` is whether the learner is of this distribution: others may have a state.
-    """
+    """The state to keep of a trained run; None with the reason if it would be of no use."""
     if booster.plans_rounds:
         return None, PLANS_ROUNDS
     if not own_learner:
@@ -265,3 +257,116 @@ def _next_round(booster: Booster, task: CellTask) -> Round:
             f"strategy {task.variant.label!r} failed in round {booster.round + 1} of repetition "
             f"{task.repetition}: {type(error).__name__}: {one_line(error)}"
         ) from error
+
+
+# ------------------------------------------------------------------------------------ scoring
+
+
+def evaluate_cell(
+    bank: Bank,
+    train_rows: NDArray[np.int64],
+    test_rows: NDArray[np.int64],
+    y: NDArray[np.int64] | NDArray[np.int8],
+    n_classes: int,
+    rounds: Sequence[Sequence[Term]],
+    points: Collection[int],
+    marks: Collection[int],
+    check: Callable[[], None],
+) -> dict[str, NDArray[np.generic]]:
+    """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
+
+    `y` are class codes (or 0 and 1 for each label) of all rows of the bank. At `points` the error
+    and `CLASS_METRICS` are computed, at `marks` also ROC area and margins; numbers beyond the last
+    round are replaced by it. `check` is called in each round; its exceptions end the scoring.
+    """
+    last = len(rounds)
+    at_marks = sorted({min(mark, last) for mark in marks})
+    at_points = sorted({min(point, last) for point in points} | {last, *at_marks})
+    step = -(-train_rows.size // _MOST_TRAINING)
+    seen = train_rows[::step]
+    signs = [encode(y[rows], n_classes) for rows in (seen, test_rows)]
+    train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
+    total = 0.0
+    errors, areas, margins = [], [], []
+    others: dict[str, list[float]] = {name: [] for name in CLASS_METRICS}
+    for stumps, terms in enumerate(rounds, start=1):
+        check()
+        test.add(terms)
+        train.add(terms)
+        total += terms[0].alpha
+        if stumps not in at_points:
+            continue
+        scores = test.current()
+        errors.append(error_percent(scores, y[test_rows]))
+        for name, metric in CLASS_METRICS.items():
+            others[name].append(metric(scores, y[test_rows]))
+        if stumps in at_marks:
+            areas.append(area_under_roc(scores, signs[1]))
+            both = zip((train.current(), scores), signs, strict=True)
+            margins.append([evaluate_margins(*scored, total) for scored in both])
+    counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
+    return {
+        "points": narrowest(at_points),
+        "error": np.array(errors, np.float64),
+        **{name: np.array(values, np.float64) for name, values in others.items()},
+        "marks": narrowest(at_marks),
+        "auc": np.array(areas, np.float64),
+        "margins": narrowest(counts.swapaxes(0, 1)),
+    }
+
+
+class Scores:
+    """Scores f_l(x) of `n_labels` labels for some rows of the bank, updated round by round."""
+
+    def __init__(self, bank: Bank, rows: NDArray[np.int64], n_labels: int) -> None:
+        self._bank = bank.reader(rows)
+        self._rows = rows
+        self._scores = np.zeros((rows.size, n_labels))
+        self._rounds: list[Sequence[Term]] = []
+
+    def add(self, terms: Sequence[Term]) -> None:
+        """Add the terms of one more round."""
+        self._rounds.append(terms)
+        if len(self._rounds) == _CHUNK:
+            self._sum(self._scores)
+            self._rounds = []
+
+    def current(self) -> NDArray[np.float64]:
+        """Scores of all rounds so far: float64 (n, K); calls do not change the order of sums."""
+        scores = self._scores.copy()
+        if self._rounds:
+            self._sum(scores)
+        return scores
+
+    def _sum(self, scores: NDArray[np.float64]) -> None:
+        terms = [term for of_round in self._rounds for term in of_round]
+        arrays = TermArrays(terms, scores.shape[1])
+        threshold = np.array([term.threshold for term in terms], np.uint8)
+        for start in range(0, self._rows.size, _BLOCK):
+            rows = self._rows[start : start + _BLOCK]
+            sides = self._bank.take(arrays.feature, rows) >= threshold[:, None]
+            arrays.add_scores(sides, slice(0, len(terms)), scores[start : start + _BLOCK])
+
+
+def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> float:
+    """Area under the ROC curve, mean over the labels that have both signs; NaN if none has.
+
+    `scores` is float64 (n, K), `signs` is int8 (n, K) with values +1 and -1.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    both = np.flatnonzero(np.ptp(signs, axis=0))
+    areas = [float(roc_auc_score(signs[:, label], scores[:, label])) for label in both]
+    return float(np.mean(areas)) if areas else float("nan")
+
+
+def evaluate_margins(
+    scores: NDArray[np.float64], signs: NDArray[np.int8], total: float
+) -> NDArray[np.int64]:
+    """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).
+
+    `total` is the sum of the alphas; if it is 0, all margins are 0.
+    """
+    margins = scores * signs / total if total > 0 else np.zeros(scores.shape)
+    counts, _ = np.histogram(np.clip(margins, -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0))
+    return counts.astype(np.int64)

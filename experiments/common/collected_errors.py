@@ -33,8 +33,8 @@ class Faults:
     def raise_all(self, subject: str = "") -> None:
         """Raise one error that lists all collected ones, after `subject`, if there are any.
 
-        Several make a SettingError if one of them is a SettingError, else a DataError. Long ones
-        are shortened, so that their places can be read; of very many the first are listed.
+        It is a SettingError if one of them is. Long ones are shortened, of very many the first are
+        listed.
         """
         if not self._errors:
             return

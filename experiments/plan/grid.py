@@ -30,7 +30,7 @@ from boostsample.experiments.data.datasets import dataset_names
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
 from boostsample.experiments.plan.plan import DataSource, Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.plan.variants import Variant
+from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
 from boostsample.names import Alternatives, read_setting
 
@@ -218,8 +218,7 @@ def _strategy(item: Any, before: list[Variant], place: str, faults: Faults) -> V
 
 def _family(item: Any, before: list[Variant], place: str, faults: Faults) -> Variant:
     variant = _variant(place.rpartition("[")[0], item)
-    if any(other.label == variant.label for other in before):
-        raise SettingError(f"each family must be given once, got {variant.label!r} twice")
+    check_different((*before, variant))
     return variant
 
 

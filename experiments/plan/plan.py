@@ -24,7 +24,7 @@ from boostsample.experiments.data.table_reader import (
     check_file_option,
     split_data_text,
 )
-from boostsample.experiments.plan.variants import Variant, check_variants, drawn_variant
+from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads import n_threads
@@ -156,7 +156,10 @@ class Plan:
         if self.budget is not None:
             parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
-        check_variants(self.variants)
+        check_different(self.variants)
+        for variant in self.variants:
+            for trained in variant.trained:
+                trained.strategy()
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -185,13 +188,8 @@ class Plan:
         return self.marks[-1]
 
     def looks(self, n_examples: int) -> int | None:
-        """Return the looks per search on N training examples; None if no budget is given.
-
-        SettingError if it is less than one.
-        """
-        if self.budget is None:
-            return None
-        return budget_looks(self.budget, n_examples)
+        """The looks per search on N training examples; None if no budget is given."""
+        return None if self.budget is None else budget_looks(self.budget, n_examples)
 
 
 def parse_marks(text: str) -> tuple[int, ...]:

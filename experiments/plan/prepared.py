@@ -1,11 +1,9 @@
-"""A plan applied to a data set: families, splits, budgets in looks, and each strategy's own checks.
-
-Everything is checked before anything is computed; nothing here trains.
-"""
+"""A plan applied to a data set; everything is checked before anything is computed."""
 
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,12 +53,12 @@ class Prepared:
         return sha256_of_arrays(self.data.X, self.data.y)
 
     def pool(self, repetition: int) -> Pool:
-        """Return the features and examples that strategies draw from in a repetition."""
+        """The features and examples that strategies draw from in a repetition."""
         sizes = [(family.name, family.n_features) for family in self.families]
         return pool_of_families(sizes, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
-        """Return the looks that a strategy may spend on one search of a repetition."""
+        """The looks that a strategy may spend on one search of a repetition."""
         pool = self.pool(repetition)
         looks = self.plan.looks(pool.n_examples)
         return variant.strategy().default_budget(pool) if looks is None else looks
@@ -69,30 +67,28 @@ class Prepared:
     def learner_in_use(self) -> str:
         """The learner with all its settings, given or by default, and steps that are not full."""
         name, settings = parse_name(self.plan.learner)
-        parameters = inspect.signature(registered_class("learner", name)).parameters.values()
+        parameters = inspect.signature(registered_class("learner", name)).parameters
         usual = {
-            parameter.name: parameter.default
-            for parameter in parameters
+            key: parameter.default
+            for key, parameter in parameters.items()
             if parameter.default is not parameter.empty
         }
         return Variant(name, {**usual, **settings, **self.plan.step_settings}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
-        """Return the settings of a strategy in repetition 0, see `settings_in_use`."""
+        """The settings of a strategy in repetition 0, see `settings_in_use`."""
         return settings_in_use(variant, self.pool(0), self.budget(variant, 0), self.plan.n_rounds)
 
 
 def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
-    """Return a pool of families with these numbers of features."""
-    infos, first = [], 0
-    for name, size in sizes:
-        infos.append(FamilyInfo(name, size, first))
-        first += size
-    return Pool(tuple(infos), first, n_examples)
+    """A pool of families with these numbers of features."""
+    ends = list(itertools.accumulate(size for _, size in sizes))
+    infos = [FamilyInfo(*sized, end - sized[1]) for sized, end in zip(sizes, ends, strict=True)]
+    return Pool(tuple(infos), ends[-1], n_examples)
 
 
 def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) -> dict[str, Any]:
-    """Return the settings with the values that a run uses, without those that tuning chooses."""
+    """The settings with the values that a run uses, without those that tuning chooses."""
     tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
     used = variant.strategy().settings_in_use(pool, budget, n_rounds)
     return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
@@ -122,8 +118,8 @@ def prepare_all(plan: Plan, data_dir: str | None = None) -> list[Prepared]:
 def prepare(data: Dataset, plan: Plan) -> Prepared:
     """Apply a plan to a data set; check families, memory, and every strategy at its budget.
 
-    SettingError if a name or setting is unknown, or if a strategy raises one for its settings or
-    its budget; DataError if the features do not fit into memory.
+    SettingError if a name or setting is wrong, or if a strategy refuses its settings or its budget;
+    DataError if the features do not fit into memory.
     """
     shape, seeded = data.X.shape[1:], {"seed": plan.seed, "column_names": data.columns}
     if plan.families is None:
@@ -161,7 +157,7 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
 
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:
-    """Return why a yardstick is left out; empty if it is not, and for other strategies."""
+    """Why a yardstick is left out; empty if it is not, and for other strategies."""
     if variant.name not in _YARDSTICKS:
         return ""
     n_examples = max(len(train) for train, _ in prepared.splits)

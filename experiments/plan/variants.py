@@ -1,18 +1,9 @@
-"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids.
-
-Random search draws settings to tune with from the ranges of a tuning grid (Bergstra 2012).
-A number is drawn log-uniformly between the smallest and the largest value of its setting, or
-uniformly if one of them is not positive; whole numbers are rounded, others to three digits. Other
-settings take one of their values. All repetitions try the same draws.
-
-- Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012.
-"""
+"""Names with settings, such as ``laminating:n_features=64``, for strategies, families and grids."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -50,8 +41,6 @@ class Variant:
     def parse(cls, text: str) -> Variant:
         """Parse ``name`` or ``name:setting=value``; more colons introduce more settings.
 
-        >>> Variant.parse("laminating:scheme=distinct:n_features=64").settings
-        {'scheme': 'distinct', 'n_features': 64}
         >>> Variant.parse("ucb:exploration=0.1|1|2").settings
         {'exploration': Alternatives(values=(0.1, 1, 2))}
         """
@@ -79,10 +68,7 @@ class Variant:
         return self.grid or (self,)
 
     def strategy(self) -> Strategy:
-        """Construct the strategy.
-
-        SettingError if the name or a setting is unknown, or if a setting has alternatives.
-        """
+        """Construct the strategy; SettingError for unknown settings and for alternatives."""
         refuse_alternatives(
             self.name, self.settings, "which only tuning tries; add --tune, or give one value"
         )
@@ -103,11 +89,10 @@ class Variant:
             ) from error
 
     def tuned(self) -> Variant:
-        """Return the strategy with its tuning grid, or without one if that has a single point.
+        """The strategy with its tuning grid, or without one if that has a single point.
 
         The grid is the product of the user's alternatives and the strategy's own `tuning_grid`; a
-        setting given by the user replaces the strategy's own values. The first setting varies
-        slowest.
+        setting given by the user replaces the strategy's own values.
         """
         if self.grid:
             return self
@@ -127,10 +112,7 @@ class Variant:
         return Variant(self.name, fixed, grid) if len(grid) > 1 else plain
 
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
-        """Return the seed of the strategy's random stream, the same on any machine.
-
-        `data` is the data set's `Dataset.seeded_by`.
-        """
+        """The seed of the strategy's random stream; `data` is `Dataset.seeded_by`."""
         key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
         return hashed_seed(key.encode())
 
@@ -138,12 +120,12 @@ class Variant:
 def drawn_variant(variant: Variant, n: int, seed: int) -> Variant:
     """A tuned strategy with `n` draws as its tuning grid; fewer if there are fewer combinations.
 
-    The draws follow from name, settings and seed; more draws begin with the same ones. A strategy
-    that is not tuned stays as it is.
+    A number is drawn log-uniformly between the smallest and the largest value of its setting, or
+    uniformly if one of them is not positive; whole numbers are rounded, others to three digits.
+    Other settings take one of their values. More draws begin with the same ones. A strategy that is
+    not tuned stays as it is.
 
-    >>> grid = Variant.parse("ucb:exploration=0.1|10:reward_scale=30").tuned()
-    >>> [one.settings_text for one in drawn_variant(grid, 3, 0).grid]
-    ['exploration=...:reward_scale=30', ...]
+    - Bergstra and Bengio, Random search for hyper-parameter optimization, JMLR 13, 2012.
     """
     if not variant.grid:
         return variant
@@ -163,33 +145,24 @@ def drawn_variant(variant: Variant, n: int, seed: int) -> Variant:
 def _values(tried: Sequence[Any], key: Sequence[Any]) -> Iterator[Any]:
     """Random values of a setting, endless; the stream is seeded by `key`."""
     rng = np.random.default_rng(hashed_seed(json.dumps(["draws", *key]).encode()))
-    values = sorted({repr(value): value for value in tried}.values(), key=_order)
-    numbers = all(
-        isinstance(value, int | float) and not isinstance(value, bool) for value in values
+    values = sorted(
+        {repr(value): value for value in tried}.values(),
+        key=lambda value: (0, value, "") if type(value) in (int, float) else (1, 0, str(value)),
     )
-    whole = numbers and all(isinstance(value, int) for value in values)
+    are_numbers = {type(value) for value in values} <= {int, float}
+    whole = all(isinstance(value, int) for value in values)
     low, high = values[0], values[-1]
     while True:
         u = float(rng.random())
-        if len(values) == 1 or not numbers:
+        if len(values) == 1 or not are_numbers:
             yield values[int(u * len(values))]
             continue
         value = low * (high / low) ** u if low > 0 else low + (high - low) * u
         yield round(value) if whole else min(max(float(f"{value:.3g}"), low), high)
 
 
-def _order(value: Any) -> tuple[bool, float, str]:
-    """Numbers by size, then others by their text."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    size = float(value) if is_number else math.inf
-    return not is_number, size, str(plain_setting(value))
-
-
 def is_tuned_variant(name: str) -> bool:
-    """Return whether a name in the column `strategy` of result rows is that of a tuned strategy.
-
-    It is a whole label; the settings kept, in the column `settings`, may differ by repetition.
-    """
+    """Whether a name in the column `strategy` of result rows is the label of a tuned strategy."""
     return TUNED_VARIANT in name
 
 
@@ -205,21 +178,16 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
     ['full', 'uniform-naive:n_features=20']
     """
     variants = tuple(Variant.parse(part) for part in split_names(texts))
-    labels = [variant.label for variant in variants]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise SettingError(f"each of the names must be given once, got {label!r} twice")
+    check_different(variants)
     return variants
 
 
-def check_variants(variants: Sequence[Variant]) -> None:
-    """Raise SettingError if two strategies are the same, or one cannot be constructed."""
+def check_different(variants: Sequence[Variant]) -> None:
+    """Raise SettingError if two variants have the same label."""
     labels = [variant.label for variant in variants]
-    for variant in variants:
-        if labels.count(variant.label) > 1:
+    for label in labels:
+        if labels.count(label) > 1:
             raise SettingError(
-                f"each of the strategies must be given once, got {variant.label!r} twice; "
-                "alternatives of one setting make one variant to tune"
+                f"each name must be given once, got {label!r} twice; alternatives of one setting "
+                "make one variant to tune"
             )
-        for trained in variant.trained:
-            trained.strategy()

@@ -51,11 +51,13 @@ class Backend(AbstractContextManager["Backend"]):
     """Workers that train cells; a context manager that ends them."""
 
     in_process = False
-    """Whether cells are trained on a `TrainingSplit` of this process, given to `submit`."""
+    """Whether cells are trained on `split`, in this process."""
 
     def __init__(self, n_workers: int = 1) -> None:
         self._n_workers = n_workers
         self._prepared: Prepared | None = None
+        self.split: TrainingSplit | None = None
+        """The split of the cells that are submitted next."""
 
     @property
     def n_workers(self) -> int:
@@ -67,13 +69,7 @@ class Backend(AbstractContextManager["Backend"]):
         self._prepared = prepared
 
     @abstractmethod
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
+    def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
         """Start `train_cell`; at most `n_workers` at once. `WorkerLost`: it can be retried."""
 
     def look(self) -> None:
@@ -106,16 +102,10 @@ class _ThreadBackend(Backend):
         self.stop = threading.Event()
         self._pool = ThreadPoolExecutor(n_workers)
 
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
-        assert split is not None
+    def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
+        assert self.split is not None
         watch.stop = self.stop
-        return self._pool.submit(train_cell, split, task, watch, before)
+        return self._pool.submit(train_cell, self.split, task, watch, before)
 
     def end(self) -> None:
         self.stop.set()
@@ -153,10 +143,7 @@ class Workplace:
 
 @contextmanager
 def without_terminal() -> Iterator[None]:
-    """Start processes that ignore what a terminal sends: Ctrl-C, and SIGHUP when it closes.
-
-    The process that starts them receives it as well and ends them.
-    """
+    """Start processes that ignore Ctrl-C and SIGHUP of a terminal; their parent ends them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -286,13 +273,7 @@ class _Processes(Backend):
         self.end()
         super().begin(prepared)
 
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
+    def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
         assert self._prepared is not None
         for lost in [worker for worker in self._workers if worker.is_lost]:
             self._workers.remove(lost)

@@ -141,10 +141,9 @@ def compare_all(
 ) -> Results | None:
     """Train the cells that are missing in the store, and return the results of all data sets.
 
-    The store is closed at the end. `left` is called with the estimated seconds until the end, None
-    while unknown. With `shard`, only its cells are trained; if others are missing, there are no
-    results. BoostSampleError if a cell fails or cannot be stored; the cells finished before are in
-    the store.
+    The store is closed at the end. `left` is called with the estimated seconds until the end. With
+    `shard`, only its cells are trained; if others are missing, there are no results.
+    BoostSampleError if a cell fails or cannot be stored; finished cells are in the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
@@ -214,11 +213,7 @@ class Schedule:
         self._said: set[str] = set()
 
     def run(self, parts: Sequence[tuple[Prepared, Sequence[CellTask]]]) -> None:
-        """Train cells by data set and split; wait for those that other processes train.
-
-        BoostSampleError if a cell fails (of several, that of the first one in the given order) or
-        cannot be stored.
-        """
+        """Train cells by data set and split; wait for those that other processes train."""
         jobs = [(prepared, [Job(task) for task in tasks]) for prepared, tasks in parts]
         self._jobs = [job for _, of_data in jobs for job in of_data]
         for n_seen, job in enumerate(self._jobs):
@@ -258,7 +253,8 @@ class Schedule:
                 if not began:
                     self._backend.begin(prepared)
                     began = True
-                self._run_split(self._split(prepared, waiting), waiting)
+                self._backend.split = self._split(prepared, waiting)
+                self._run_split(waiting)
 
     def _take(self, job: Job) -> bool:
         """Claim a cell; False if another process trains it, or has completed it by now."""
@@ -270,13 +266,13 @@ class Schedule:
             self._store.release(job.task)
         return not job.done
 
-    def _run_split(self, split: TrainingSplit, waiting: deque[Job]) -> None:
+    def _run_split(self, waiting: deque[Job]) -> None:
         """Train the cells of a split, of which the first one may be claimed already."""
         while waiting or self._in_flight:
             while waiting and self._has_room(waiting[0]):
                 job = waiting.popleft()
                 if self._take(job):
-                    self._submit(job, split)
+                    self._submit(job)
             self._tick()
             if self._in_flight:
                 done, _ = wait(self._in_flight, _POLL, FIRST_COMPLETED)
@@ -318,11 +314,11 @@ class Schedule:
         self._warm |= cold.keys()
         return split
 
-    def _submit(self, job: Job, split: TrainingSplit) -> None:
+    def _submit(self, job: Job) -> None:
         job.watch = TrainingWatch()
         before = self._store.begun(job.task) if job.known is None else job.known
         job.n_begun = 0 if before is None or job.known else before.facts["n_rounds"]
-        self._in_flight[self._backend.submit(job.task, before, split, job.watch)] = job
+        self._in_flight[self._backend.submit(job.task, before, job.watch)] = job
 
     def _collect(self, done: set[Future[Cell]], waiting: deque[Job]) -> None:
         """Store finished cells; queue jobs again whose workers were lost."""
@@ -352,13 +348,11 @@ class Schedule:
 
     def _tell(self, job: Job, cell: Cell) -> None:
         """Say once for each strategy whether runs with fewer rounds were continued."""
-        if not job.n_begun:
-            return
         name = f"{job.task.variant.label} of {cell.facts['data']['name']}"
         why = cell.about.get("trained_anew", "")
         how = f"are trained anew: {why}" if why else "are continued"
         said = f"{name}: runs of {job.n_begun:,} rounds {how}"
-        if said not in self._said:
+        if job.n_begun and said not in self._said:
             self._said.add(said)
             _LOG.info("%s", said)
 

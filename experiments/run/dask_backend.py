@@ -23,7 +23,7 @@ from boostsample.dask.cluster import check_versions, versions_here
 from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask
-from boostsample.experiments.cells.training import TrainingSplit, TrainingStopped, TrainingWatch
+from boostsample.experiments.cells.training import TrainingStopped, TrainingWatch
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.run.backends import (
     Backend,
@@ -162,13 +162,7 @@ class DaskBackend(Backend):
         super().begin(prepared)
         self._data = None
 
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
+    def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
         """Train a cell on any worker."""
         return self._start(self._train(task, before))
 

@@ -8,7 +8,6 @@ starts a Dask scheduler and three workers on this machine, runs the command undi
 and the end of the run. Without names, all disturbances are tried.
 
 - kill, stop: one worker, by SIGKILL or SIGSTOP
-- pause: one worker is stopped for 25 s, and then goes on
 - all: all workers are killed, and one is started 2 s later
 - scheduler: the scheduler is killed; the same command then finishes on a new cluster
 - interrupt: Ctrl-C; the same command then finishes
@@ -117,8 +116,8 @@ class Trial:
 
         return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
 
-    def stop(self, seconds: float | None = None) -> str:
-        """One worker of Dask is stopped, for some seconds if given."""
+    def stop(self) -> str:
+        """One worker of Dask is stopped."""
         self._cluster.complete()
         folder, moment = self._begin(False)
         worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
@@ -126,15 +125,8 @@ class Trial:
         def disturb(_: int) -> None:
             time.sleep(moment)
             worker.send_signal(signal.SIGSTOP)
-            if seconds is not None:
-                time.sleep(seconds)
-                worker.send_signal(signal.SIGCONT)
 
         return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
-
-    def pause(self) -> str:
-        """One worker of Dask is stopped for longer than the client waits for heartbeats."""
-        return self.stop(25.0)
 
     def lose_all(self) -> str:
         """All workers of Dask are killed, and one is started."""
@@ -232,7 +224,6 @@ class Trial:
 DISTURBANCES: dict[str, Callable[[Trial], str]] = {
     "kill": Trial.kill,
     "stop": Trial.stop,
-    "pause": Trial.pause,
     "all": Trial.lose_all,
     "scheduler": Trial.lose_scheduler,
     "interrupt": Trial.interrupt,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.experiments.cells import cell_scores
-from boostsample.experiments.cells.cell_scores import (
+from boostsample.experiments.cells import training
+from boostsample.experiments.cells.training import (
     MARGIN_BINS,
     Scores,
     area_under_roc,
@@ -21,15 +20,6 @@ from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.strategies import UniformNaive
-
-
-@pytest.mark.parametrize("n_labels", [1, 4])
-def test_the_roc_area_is_that_of_scikit_learn(n_labels: int) -> None:
-    rng = np.random.default_rng(n_labels)
-    scores = np.round(rng.normal(size=(200, n_labels)), 1)  # with ties
-    signs = np.where(rng.random((200, n_labels)) < 0.3, 1, -1).astype(np.int8)
-    expected = np.mean([roc_auc_score(signs[:, k] > 0, scores[:, k]) for k in range(n_labels)])
-    assert area_under_roc(scores, signs) == pytest.approx(expected, abs=1e-12)
 
 
 def test_labels_of_one_sign_do_not_count() -> None:
@@ -51,7 +41,7 @@ def test_margins_are_counted_over_the_whole_range() -> None:
 
 
 def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_scores, "_MOST_TRAINING", 30)
+    monkeypatch.setattr(training, "_MOST_TRAINING", 30)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5]).astype(np.int64)
@@ -91,7 +81,7 @@ def test_error_percent() -> None:
 def test_scores_equal_the_models(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, n_terms: int, block: int
 ) -> None:
-    monkeypatch.setattr(cell_scores, "_BLOCK", block)
+    monkeypatch.setattr(training, "_BLOCK", block)
     X = rng.integers(0, 9, (60, 5)).astype(np.float32)
     X[rng.random(X.shape) < 0.2] = np.nan
     bank = FeatureBank.build([Columns(range(5))], X, np.arange(40))

@@ -84,23 +84,8 @@ def test_it_holds_what_the_rounds_told(data: Dataset, cell: Cell) -> None:
     for purpose in LOOKS:
         spent = np.cumsum([row[f"looks_{purpose}"] for row in rows])
         assert cell.looks(purpose).tolist() == spent.tolist()
-    assert cell.alpha.tolist() == [row["alpha"] for row in rows]
     expected_edges = [row.get("expected_edge") for row in rows]
     assert cell.arrays["expected_edge"][-1] == np.float16(expected_edges[-1])
-
-
-def test_it_says_where_it_comes_from(cell: Cell) -> None:
-    assert cell.facts.keys() >= {
-        "data",
-        "split",
-        "families",
-        "strategy",
-        "budget",
-        "seed",
-        "stream",
-    }
-    assert cell.about.keys() >= {"numerics", "versions", "machine", "started", "wall", "stopped"}
-    assert cell.about["data"] == {"shape": [160, 5], "classes": 3, "families": [["columns", 5]]}
 
 
 @pytest.mark.parametrize("learner", ["stump", "product:n_terms=3", "tree:n_leaves=5"])

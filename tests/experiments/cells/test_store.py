@@ -60,10 +60,10 @@ def count_training(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     trained: list[str] = []
     submit = Schedule._submit
 
-    def watched(self: Schedule, job: Any, split: Any) -> None:
+    def watched(self: Schedule, job: Any) -> None:
         if job.known is None:  # else it is only scored anew
             trained.append(job.task.key)
-        submit(self, job, split)
+        submit(self, job)
 
     monkeypatch.setattr(Schedule, "_submit", watched)
     return trained

@@ -128,7 +128,10 @@ WRONG = {
         'strategies = [{ name = "ucb", exploration = [1] }]',
         r"exploration must be one value, or an array of two or more alternatives, got \[1\]",
     ),
-    "twice": ('strategies = ["full", "full"]', r"strategies\[2\]: each of the strategies .*'full'"),
+    "twice": (
+        'strategies = ["full", "full"]',
+        r"strategies\[2\]: each name must be given once, got 'full'",
+    ),
     "no array": ("data = 3", "data: data must be an array with at least one entry, got 3"),
     "data twice": ('data = ["digits", "digits"]', r"data\[2\]: each data set must be given once"),
     "data entry": ('data = [{ name = "a", x = 1 }]', r"data\[1\]: unknown entry of a data set 'x'"),

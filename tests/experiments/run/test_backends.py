@@ -18,7 +18,6 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
-    TrainingSplit,
     TrainingWatch,
     train_cell,
 )
@@ -157,26 +156,14 @@ class Fragile(Backend):
     in_process = True
 
     def __init__(self, label: str, times: int) -> None:
+        super().__init__(3)
         self.label = label
         self.times = times
         self.held: Future[Cell] | None = None
         self.submitted: list[str] = []
 
-    @property
-    def n_workers(self) -> int:
-        return 3
-
-    def begin(self, prepared: Prepared) -> None:
-        pass
-
-    def submit(
-        self,
-        task: CellTask,
-        before: Cell | None,
-        split: TrainingSplit | None,
-        watch: TrainingWatch,
-    ) -> Future[Cell]:
-        assert split is not None
+    def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
+        assert self.split is not None
         future: Future[Cell] = Future()
         label = task.variant.label
         self.submitted.append(label)
@@ -189,11 +176,8 @@ class Fragile(Backend):
         elif len(self.submitted) == 1:
             self.held = future
         else:
-            future.set_result(train_cell(split, task, watch, before))
+            future.set_result(train_cell(self.split, task, watch, before))
         return future
-
-    def end(self) -> None:
-        pass
 
 
 def test_cells_whose_workers_were_lost_are_tried_again() -> None:
