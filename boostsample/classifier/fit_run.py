@@ -32,11 +32,10 @@ from boostsample.errors import DataError, SettingError
 from boostsample.files.booster_state import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
-from boostsample.loop.booster import Booster
+from boostsample.loop.booster import Booster, differences
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
-from boostsample.loop.run_facts import differences
 from boostsample.loop.run_file import RunFile
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model

@@ -20,8 +20,8 @@ from boostsample.classifier.fitted import FittedState
 from boostsample.classifier.prediction.prediction_mixin import accuracy
 from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.dask.cluster import DaskShards
-from boostsample.dask.inputs.cluster_table import read_table
-from boostsample.dask.inputs.parts import is_collection, is_frame
+from boostsample.dask.cluster_table import read_table
+from boostsample.dask.parts import is_collection, is_frame
 from boostsample.errors import SettingError, unknown
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
@@ -59,7 +59,7 @@ class DaskBoostSampleClassifier(
         Threads of each worker for searches and passes over its rows.
     bank : {"memory", "disk"} with settings, default "memory"
         Where a worker keeps the bins of its rows. ``reference=n`` is the number of rows that bin
-        edges come from, 65,536 by default: see `boostsample.dask.inputs.summary`.
+        edges come from, 65,536 by default: see `boostsample.dask.summary`.
     verbose, checkpoint, checkpoint_seconds : object
         The checkpoint is a file of the process of `fit`.
     class_weight : "balanced", mapping of class to weight, or None

@@ -30,11 +30,10 @@ from boostsample.errors import (
     one_line,
 )
 from boostsample.files.atomic import check_writable_file, remove_stale_files, write_file
-from boostsample.loop.booster import Booster
+from boostsample.loop.booster import Booster, differences, learner_facts
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
-from boostsample.loop.run_facts import differences, learner_facts
 from boostsample.loop.run_file import RunFile, read_checkpoint, start_of
 from boostsample.records import Round
 from boostsample.strategy import Strategy

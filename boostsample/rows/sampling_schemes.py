@@ -359,6 +359,11 @@ def nested_scheme(name: str) -> NestedScheme:
     return _NESTED.get(name) or nested_joined(known_scheme(name))
 
 
+def samples_are_joined(scheme: str) -> bool:
+    """Whether a nested sample of the scheme begins with the rows of the sample before."""
+    return scheme != "distinct"
+
+
 def unbiased_scheme(name: str) -> Scheme:
     """The scheme of the given name; SettingError if it is `UNPROMISED`, or unknown."""
     if name in UNPROMISED:

@@ -36,10 +36,10 @@ from boostsample.rows.sampling_schemes import (
     NestedSample,
     NestedScheme,
     nested_scheme,
+    samples_are_joined,
 )
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import InitialWeights, SignedWeights
-from boostsample.shards.allocation import samples_are_joined
 from boostsample.shards.shard_source import Source
 from boostsample.threads import Threads, n_threads
 

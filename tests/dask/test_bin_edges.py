@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.dask.inputs.summary import (
+from boostsample.dask.summary import (
     REFERENCE,
     PartSummary,
     merged,

@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from boostsample.dask import DaskBoostSampleClassifier
-from boostsample.dask.inputs.summary import merged, naming_part, summarise
+from boostsample.dask.summary import merged, naming_part, summarise
 from boostsample.errors import DataError
 from tests.label_containers import CONTAINERS, VALUES
 

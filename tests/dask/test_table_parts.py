@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.dask.inputs.cluster_table import read_table
-from boostsample.dask.inputs.parts import list_folder
-from boostsample.dask.inputs.summary import TableFacts, merged, summarise
+from boostsample.dask.cluster_table import read_table
+from boostsample.dask.parts import list_folder
+from boostsample.dask.summary import TableFacts, merged, summarise
 from boostsample.errors import DataError, SettingError
 from tests.dask.in_process import loaded_by_workers
 

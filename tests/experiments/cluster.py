@@ -19,7 +19,7 @@ from tests.paths import ROOT
 _WORKERS = """
 import asyncio, os, signal, sys
 import distributed
-import boostsample.dask.inputs.cluster_table
+import boostsample.dask.cluster_table
 import boostsample.experiments.run.dask_backend
 import boostsample.shards.server
 

@@ -18,7 +18,7 @@ from boostsample.files.archive import (
     read_json_entry,
     text_entry,
 )
-from boostsample.loop import run_facts
+from boostsample.loop import booster as booster_module
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import FORMAT, read_checkpoint
@@ -107,7 +107,7 @@ def test_another_run_is_refused_by_naming_what_differs(difference: str, path: Pa
 
 
 def test_another_version_of_the_results(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_facts, "NUMERICS", 0)
+    monkeypatch.setattr(booster_module, "NUMERICS", 0)
     assert f"version of the numerical results {NUMERICS}, now 0" in refusal(path)
 
 
@@ -117,7 +117,7 @@ def test_other_source_code_of_a_strategy(path: Path, monkeypatch: pytest.MonkeyP
 
     path.unlink()
     until(path, new_booster(Mine()), 1)
-    monkeypatch.setattr("boostsample.loop.run_facts.code_of", lambda kind: kind.__name__)
+    monkeypatch.setattr("boostsample.loop.booster.code_of", lambda kind: kind.__name__)
     text = refusal(path, strategy=Mine(), learner="stump")
     assert "another run: other source code of the strategy; other source code of the" in text
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.shards.allocation import allocate, expected_sizes, pivotal_sizes
+from boostsample.shards.shard_targets import allocate, expected_sizes, pivotal_sizes
 
 SHARES = np.array([0.05, 0.4, 0.001, 0.3, 0.249])
 COUNTS = (30, 500, 40, 12, 60)

@@ -25,14 +25,14 @@ from boostsample.banks.row_chunks import (
 from boostsample.checks import check_integer
 from boostsample.classifier.inputs.fit_inputs import mapped_factors
 from boostsample.dask.cluster import check_versions, check_workers, versions_here
-from boostsample.dask.inputs.parts import (
+from boostsample.dask.parts import (
     Part,
     TableParts,
     parts_of_collections,
     parts_of_files,
     rows_of_values,
 )
-from boostsample.dask.inputs.summary import (
+from boostsample.dask.summary import (
     REFERENCE,
     PartRows,
     PartSummary,

@@ -1,1 +1,0 @@
-"""Tables in parts that workers read: their rows, classes, bin edges and shards."""
