@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import kernel, kernel_for
+from tests.compiled import called
 
+transpose = called(vec.transpose_bytes)
 LANES = (1, 2, 4, 8)
+#: Rows of labels can also have two vectors.
+WIDE = (*LANES, 9, 10, 12, 16)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 3e38, -3e38, 0.1, -0.3, 7.0]
 
 
@@ -42,7 +46,7 @@ def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
     np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
 
 
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("lanes", WIDE)
 def test_arithmetic_lane_by_lane(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
@@ -102,6 +106,21 @@ def naive_total(a: NDArray[Any]) -> Any:
     return naive_total(np.array([a[i] + a[half + i] for i in range(half)], a.dtype))
 
 
+def row_total(a: NDArray[Any]) -> Any:
+    """The total of the first eight lanes, and that of the others."""
+    return naive_total(a[:8]) + naive_total(a[8:]) if a.size > 8 else naive_total(a)
+
+
+@pytest.mark.parametrize("lanes", WIDE)
+def test_the_total_of_a_row(lanes: int) -> None:
+    @kernel_for(lanes)
+    def run(a: Any) -> Any:
+        return vec.row_total(vec.widen(vec.load(a, 0, lanes)))
+
+    a = np.random.default_rng(lanes).normal(size=lanes).astype(np.float32)
+    assert run(a) == row_total(a.astype(np.float64))
+
+
 @pytest.mark.parametrize("lanes", LANES)
 def test_eight_vectors_become_their_totals(lanes: int) -> None:
     @kernel_for(lanes)
@@ -120,7 +139,7 @@ def test_eight_vectors_become_their_totals(lanes: int) -> None:
     assert sums.tolist() == [naive_total(row) for row in a]
 
 
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("lanes", WIDE)
 @pytest.mark.parametrize("two_sided", [False, True])
 def test_edges_at_eight_thresholds(lanes: int, two_sided: bool) -> None:
     stride, at = 16, 5
@@ -145,7 +164,7 @@ def test_edges_at_eight_thresholds(lanes: int, two_sided: bool) -> None:
                 below = below + sums[mine]
             sizes = np.abs(start[:lanes] - 2.0 * below)
             least = np.abs(start[:lanes]) if two_sided else 0.0
-            want.append(naive_total(np.maximum(sizes, least)))
+            want.append(row_total(np.maximum(sizes, least)))
         run(hist, np.empty(0) if fresh else sums, fresh, ends, edges)
         assert edges.tolist() == want
         np.testing.assert_array_equal(ends, [*start[:lanes], *below])
@@ -175,7 +194,7 @@ def test_running_sums_and_counts(lanes: int) -> None:
     assert count(wide - 1e-12, 0.0) == 1
 
 
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("lanes", WIDE)
 def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def move(a: Any, start: int, out: Any, at: int) -> None:
@@ -190,14 +209,14 @@ def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
         np.testing.assert_array_equal(out, want)
 
 
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("lanes", WIDE)
 def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, at: int, out: Any) -> None:
         vec.add_into(out, at, vec.load(a, 0, lanes))
 
-    a = np.arange(1, 9, dtype=np.float32)
-    for at in (0, 3, 17):
+    a = np.arange(1, 17, dtype=np.float32)
+    for at in (0, 3, 14):
         out = np.full(30, 0.5, np.float32)
         run(a, at, out)
         want = np.full(30, 0.5, np.float32)
@@ -205,7 +224,7 @@ def test_adding_into_an_array_touches_its_lanes_only(lanes: int) -> None:
         same_bits(out, want)
 
 
-@pytest.mark.parametrize("lanes", LANES)
+@pytest.mark.parametrize("lanes", WIDE)
 def test_fused_rounds_once(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
@@ -229,3 +248,19 @@ def test_addition_is_not_contracted_or_reordered() -> None:
     a = np.array([1 + 2.0**-12, 1 + 2.0**-23], np.float32)
     b = np.array([1 + 2.0**-12, -1 - 2.0**-23], np.float32)
     same_bits(through(2, inner)(a, b), a * b + b)
+
+
+@pytest.mark.parametrize("stride", [8, 9, 64])
+@pytest.mark.parametrize("to", [0, 3])
+@pytest.mark.parametrize("first", [0, 5])
+def test_columns_become_rows(first: int, to: int, stride: int, rng: np.random.Generator) -> None:
+    source = rng.integers(0, 256, 500).astype(np.uint8)
+    starts = rng.integers(0, source.size - 8 - first + 1, 8)  # at any address
+    starts[:3] = 0, source.size - 8 - first, 0  # the ends, and one twice
+    target = np.full(to + 7 * stride + 8, 77, np.uint8)
+    transpose(source, starts, first, target, to, stride)
+    expected = [77] * target.size  # all other bytes are left as they are
+    for t in range(8):
+        for k in range(8):
+            expected[to + k * stride + t] = int(source[starts[t] + first + k])
+    assert target.tolist() == expected

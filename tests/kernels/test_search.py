@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, row_layout
-from boostsample.kernels.row_kernels import row_kernels
 from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel, search_room
 from tests import naive
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 26, 100)
 
-#: Examples whose sums are formed at a time: small, so that there are several parts.
-PART = 7
 #: Small, so that histograms are moved to the sums several times.
 ROWS_A_BIN = 2
 #: Edges are 1 at most: the sums of these weights are made small, and no digit of them is lost.
@@ -271,36 +268,3 @@ def test_search_adds_up_every_row_whatever_the_chunks(rows_a_bin: int) -> None:
     weights = rng.normal(size=(n, 3)).astype(np.float32)
     bins = np.minimum(rng.geometric(0.4, (6, n)), 4).astype(np.uint8)  # skewed, as pixels are
     check_search(bins, weights, n_bins=5, rows_a_bin=rows_a_bin)
-
-
-@pytest.mark.parametrize("n_labels", LABELS)
-def test_label_sums_and_signed_edges(n_labels: int) -> None:
-    rng = np.random.default_rng(n_labels)
-    blocks, tail = row_layout(n_labels)
-    kernels = row_kernels(blocks, tail)
-    bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
-    every = np.empty(0, np.int32)
-    for start, examples in ((0, every), (7, every), (0, rng.integers(0, 40, 12, np.int32))):
-        n = examples.size or 25
-        weights = rng.normal(size=(n, n_labels)).astype(np.float32)
-        columns = examples if examples.size else np.arange(start, start + n)
-        rows = padded(weights)
-        features = np.array([3, 0, 3])
-        thresholds = np.array([2, 1, 255], np.int16)
-        votes = rng.choice([-1, 1], (3, n_labels)).astype(np.int8)
-        edges, work = np.empty(3), np.full(LANES * blocks + tail, np.nan)
-        given = Rows(start, examples, rows, np.zeros(LANES * blocks + tail), 1.0)
-        kernels.signed_edges(bins, features, thresholds, votes, given, work, edges)
-        for q in range(3):
-            column, n_parts = bins[features[q]], -(-n // PART)
-            sums = np.full((n_parts, LANES * blocks + tail), 9.0)
-            kernels.label_sums(column, thresholds[q], given, PART, 0, n_parts, sums)
-            for part in range(n_parts):  # one order, so the same bits
-                own = slice(part * PART, (part + 1) * PART)
-                few = naive.bin_sums(
-                    column[columns[own]].tolist(), int(thresholds[q]), weights[own]
-                )
-                np.testing.assert_array_equal(sums[part, :n_labels], few)
-            np.testing.assert_array_equal(sums[:, n_labels:], 0.0)
-            want = naive.bin_sums(column[columns].tolist(), int(thresholds[q]), weights)
-            assert edges[q] == pytest.approx(float(votes[q] @ np.array(want)), abs=1e-9)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.array_layout import Rows
+from boostsample.kernels.array_layout import Rows, matrix_of_rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
@@ -17,7 +17,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.strategies import UniformNaive
 from tests import naive, naive_samplers
-from tests.kernels.test_weight_update import from_planes
 from tests.problems import bank_of, local_rows, noisy_labels, table
 
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
@@ -52,7 +51,7 @@ class Run:
         sample = rows.draw(
             min(T, rows.n_examples - 1), SCHEMES["filter"], rng, UNPROMISED["filter"]
         )
-        values = from_planes(sample.values, sample.examples.size, rows.width)
+        values = matrix_of_rows(sample.values, sample.examples.size, rows.width)
         return sample, values[:, : self.Y.shape[1]].astype(np.float64)
 
 
@@ -93,7 +92,7 @@ def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
     for observed, n in ((hits / hits.sum(), T * REPETITIONS), (accepted, chosen.size)):
         assert (np.abs(observed - share) <= Z * np.sqrt(share / n)).all()
     by_weight = run.weights.exact()
-    total = np.abs(from_planes(by_weight.values, N, run.weights.width)).sum(axis=1)
+    total = np.abs(matrix_of_rows(by_weight.values, N, run.weights.width)).sum(axis=1)
     other = total / total.sum()  # draws by the weights of the loop would be seen
     assert (np.abs(hits / hits.sum() - other) > Z * np.sqrt(other / (T * REPETITIONS))).any()
 

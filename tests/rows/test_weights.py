@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
+from boostsample.kernels.array_layout import matrix_of_rows
 from boostsample.rows.sampling_schemes import SCHEMES
 from boostsample.rows.weights import FULL_STEP, SignedWeights, initial_weights
 from tests import naive
-from tests.kernels.test_weight_update import from_planes
 from tests.problems import noisy_labels
 
 
@@ -66,7 +66,7 @@ def test_a_run_of_updates(n_labels: int) -> None:
         signed = signed * np.exp(-alpha * np.sign(signed) * votes * phi[:, None])
         signed /= np.abs(signed).sum()
         rows = weights.exact()
-        matrix = from_planes(rows.values, n, weights.width) * rows.scale
+        matrix = matrix_of_rows(rows.values, n, weights.width) * rows.scale
         np.testing.assert_allclose(matrix[:, :n_labels], signed, rtol=2e-5, atol=1e-12)
         np.testing.assert_allclose(rows.base * rows.scale, matrix.sum(axis=0), atol=1e-6)
         assert abs(np.abs(matrix).astype(np.float64).sum() - 1) < 1e-6

@@ -1,0 +1,332 @@
+"""Kernels on weighted rows against plain loops, for rows of one and of several vectors."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from boostsample.jit.vectors import LANES
+from boostsample.kernels.array_layout import N_BINS, Rows, lay_out_rows, matrix_of_rows, row_layout
+from boostsample.kernels.row_kernels import RowKernels, UpdateFactors, partition, row_kernels
+from tests import naive
+
+COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+#: Examples whose sums are formed at a time: small, so that there are several parts.
+PART = 7
+LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
+WIDTHS = (1, 2, 3, 10, 17, 26)
+EVERY = np.empty(0, np.int32)
+THREE: Any = np.int16(3)
+
+
+def width_of(n_labels: int) -> int:
+    blocks, tail = row_layout(n_labels)
+    return LANES * blocks + tail
+
+
+def kernels_for(n_labels: int) -> RowKernels:
+    return row_kernels(*row_layout(n_labels))
+
+
+def laid_out(matrix: Any) -> NDArray[np.float32]:
+    return lay_out_rows(matrix, width_of(matrix.shape[1]))
+
+
+def padded(values: Any, fill: float) -> NDArray[np.float32]:
+    """Rows (n, K) with the padding of the kernels, one after another."""
+    rows = np.full((len(values), width_of(len(values[0]))), fill, np.float32)
+    rows[:, : len(values[0])] = values
+    return rows.ravel()
+
+
+def sides_of(votes: NDArray[Any]) -> NDArray[np.float32]:
+    """Outputs of a stump below and above its threshold."""
+    return padded([-votes, votes], 1.0)
+
+
+def sums_for(n: int, n_labels: int) -> tuple[Any, Any]:
+    """Room for the sums and masses of the parts of n rows, filled with other numbers."""
+    return np.full((-(-n // PART), width_of(n_labels)), 9.0), np.full(-(-n // PART), 9.0)
+
+
+def rows_of(signed: Any, start: int = 0, examples: NDArray[np.int32] = EVERY) -> Rows:
+    return Rows(start, examples, laid_out(signed), np.zeros(width_of(signed.shape[1])), 1.0)
+
+
+@pytest.mark.parametrize("columns", [False, True])
+def test_partition(columns: bool) -> None:
+    rng = np.random.default_rng(41)
+    column = rng.integers(0, 9, 60).astype(np.uint8)
+    order = rng.permutation(40).astype(np.int32)
+    at = rng.permutation(60)[:40].astype(np.int32) if columns else EVERY
+    start, first, end = 0 if columns else 11, 5, 33
+    bins = [int(column[at[p] if columns else start + p]) for p in order[first:end].tolist()]
+    below = [p for p, b in zip(order[first:end].tolist(), bins, strict=True) if b < 3]
+    above = [p for p, b in zip(order[first:end].tolist(), bins, strict=True) if b >= 3]
+    want = [*order[:first].tolist(), *below, *above, *order[end:].tolist()]
+    middle = partition(column, THREE, start, at, order, first, end, np.zeros(40, np.int32))
+    assert middle == first + len(below)
+    assert order.tolist() == want
+
+
+# ---------------------------------------------------------------------------------------- updates
+
+
+def naive_update(
+    signed: NDArray[np.float32],
+    phi: NDArray[np.int64],
+    votes: NDArray[np.int64],
+    right: float,
+    wrong: float,
+    floor: np.float32,
+) -> NDArray[np.float32]:
+    """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere, and no smaller than the floor."""
+    new = np.zeros_like(signed)
+    for i in range(signed.shape[0]):
+        for label in range(signed.shape[1]):
+            w = signed[i, label]
+            agrees = votes[label] * phi[i] * w > 0
+            size = np.float32(abs(float(w)) * (right if agrees else wrong))  # rounded once
+            new[i, label] = np.copysign(max(size, floor), w)
+    return new
+
+
+def check_update(
+    signed: NDArray[np.float32],
+    column: NDArray[np.uint8],
+    threshold: int = 3,
+    start: int = 0,
+    examples: NDArray[np.int32] = EVERY,
+    floor: float = 1e-30,
+) -> None:
+    n, n_labels = signed.shape
+    votes = np.random.default_rng(n_labels).choice([-1, 1], n_labels)
+    right, wrong, kernels = 0.7, 1.9, kernels_for(n_labels)
+    rows, (sums, masses) = rows_of(signed, start, examples), sums_for(n, n_labels)
+    floors = padded(np.full((1, n_labels), floor), 0.0)
+    factors = UpdateFactors(sides_of(votes), right, wrong, floors)
+    kernels.update(column, np.int16(threshold), rows, factors, PART, 0, len(sums), sums, masses)
+    at = examples if examples.size else np.arange(start, start + n)
+    phi = np.where(column[at] >= threshold, 1, -1)
+    want = naive_update(signed, phi, votes, right, wrong, np.float32(floor))
+    updated = matrix_of_rows(rows.values, n, width_of(n_labels))
+    usual = np.abs(want) >= 1e-30  # the floor of real runs; below it the last step is uncertain
+    np.testing.assert_array_equal(updated[:, :n_labels][usual], want[usual])  # to the bit
+    np.testing.assert_allclose(updated[:, :n_labels], want, rtol=2.0**-23, atol=3e-45)
+    np.testing.assert_array_equal(updated[:, n_labels:], 0.0)
+    wide = want.astype(np.float64)
+    weight = np.full(n, 9, np.float32)
+    kernels.totals(rows.values, weight)
+    np.testing.assert_allclose(weight, np.abs(wide).sum(axis=1), rtol=1e-5)
+    total = sums.sum(axis=0)
+    np.testing.assert_allclose(total[:n_labels], wide.sum(axis=0), rtol=1e-12, atol=1e-16)
+    np.testing.assert_array_equal(sums[:, n_labels:], 0.0)
+    assert masses.sum() == pytest.approx(float(np.abs(wide).sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_update(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    n = 30 if COMPILED else 6
+    signed = (rng.normal(size=(n, n_labels)) / (n * n_labels)).astype(np.float32)
+    column = rng.integers(0, 6, n + 9).astype(np.uint8)
+    check_update(signed, column)
+    check_update(signed, column, start=9)
+    check_update(signed, column, examples=rng.permutation(n + 9)[:n].astype(np.int32))
+    check_update(signed, column, threshold=1)
+    check_update(signed, column, threshold=255)
+    check_update(signed[:1], column)
+
+
+@pytest.mark.parametrize("part_size", [1, 3, 4, 6, 8, 9, 11, 15, 40])
+def test_one_label_is_added_up_in_the_order_of_the_rows(part_size: int) -> None:
+    rng = np.random.default_rng(part_size)
+    signed = np.copysign(10.0 ** rng.uniform(-10, 0, (30, 1)), rng.normal(size=(30, 1)))
+    column = rng.integers(0, 6, 30).astype(np.uint8)
+    rows, n_parts = rows_of(signed), -(-30 // part_size)
+    sums, masses = np.full((n_parts, 1), 9.0), np.full(n_parts, 9.0)
+    votes, floor = np.array([-1]), np.array([1e-30], np.float32)
+    factors = UpdateFactors(sides_of(votes), 0.7, 1.9, floor)
+    kernels_for(1).update(column, THREE, rows, factors, part_size, 0, n_parts, sums, masses)
+    phi = np.where(column >= 3, 1, -1)
+    want = naive_update(signed.astype(np.float32), phi, votes, 0.7, 1.9, floor[0])
+    np.testing.assert_array_equal(rows.values, want.ravel())
+    for part in range(n_parts):
+        partial = size = 0.0
+        for w in want[part * part_size : (part + 1) * part_size, 0].tolist():
+            partial += w
+            size += abs(w)
+        assert (sums[part, 0], masses[part]) == (partial, size)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+def test_update_holds_small_weights_at_the_floor(n_labels: int) -> None:
+    rng = np.random.default_rng(0)
+    shape = 20, n_labels
+    signed = np.copysign(10.0 ** rng.uniform(-44, 0, shape), rng.normal(size=shape))
+    signed[0] = -0.0  # an underflow at the start keeps its side
+    signed[1] = 0.0
+    column = rng.integers(0, 6, 20).astype(np.uint8)
+    check_update(signed.astype(np.float32), column, floor=1e-30)
+    check_update(signed[2:].astype(np.float32), column, floor=0.0)
+
+
+@pytest.mark.parametrize("K", WIDTHS)
+@pytest.mark.parametrize("targets", [False, True])
+def test_update_of_nodes(K: int, targets: bool) -> None:
+    rng = np.random.default_rng(40 + K)
+    source = rng.normal(size=(40, K)).astype(np.float32)
+    positions = rng.permutation(40)[:18].astype(np.int32)
+    other = source[positions] * rng.choice([-1.0, 1.0], (18, K)).astype(np.float32)
+    votes = rng.choice([-1.0, 1.0], K)
+    values, (sums, masses) = laid_out(source), sums_for(18, K)
+    factors = UpdateFactors(padded([votes], 1.0), 0.7, 1.9, padded([np.full(K, 1e-30)], 0.0))
+    signs = laid_out(other) if targets else np.empty(0, np.float32)
+    update = kernels_for(K).update_nodes
+    update(values, positions, signs, factors, PART, 0, len(sums), sums, masses)
+    agree = (other if targets else source[positions]) * votes > 0
+    want = source.astype(np.float64)
+    want[positions] *= np.where(agree, 0.7, 1.9)
+    np.testing.assert_allclose(values, laid_out(want.astype(np.float32)), rtol=1.3e-7)
+    np.testing.assert_allclose(sums.sum(axis=0)[:K], want[positions].sum(axis=0), atol=1e-5)
+    assert masses.sum() == pytest.approx(np.abs(want[positions]).sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("K", WIDTHS)
+def test_flip(K: int) -> None:
+    rng = np.random.default_rng(30 + K)
+    values = rng.normal(size=(30, K)).astype(np.float32)
+    column, votes = rng.integers(0, 9, 60).astype(np.uint8), rng.choice([-1.0, 1.0], K)
+    at = rng.permutation(60)[:30].astype(np.int32)
+    rows, (sums, _) = rows_of(values, 0, at), sums_for(30, K)
+    kernels_for(K).flip(column, THREE, rows, sides_of(votes), PART, 0, len(sums), sums)
+    phi = np.where(column[at] >= 3, 1.0, -1.0)
+    want = (values * phi[:, None] * votes).astype(np.float32)
+    np.testing.assert_array_equal(rows.values, laid_out(want))
+    np.testing.assert_allclose(sums.sum(axis=0)[:K], want.sum(axis=0, dtype=float), atol=1e-9)
+
+
+# ----------------------------------------------------------------------- rows of nodes and samples
+
+
+@pytest.mark.parametrize("K", WIDTHS)
+def test_gather(K: int) -> None:
+    rng = np.random.default_rng(50 + K)
+    source = rng.normal(size=(50, K)).astype(np.float32)
+    positions = rng.permutation(50)[:20].astype(np.int32)
+    values, (sums, masses) = np.full(20 * width_of(K), np.nan, np.float32), sums_for(20, K)
+    gather = kernels_for(K).gather
+    gather(laid_out(source), positions, values, PART, 0, len(sums), sums, masses)
+    np.testing.assert_array_equal(values, laid_out(source[positions]))
+    for part in range(len(sums)):
+        wide = source[positions][part * PART : (part + 1) * PART].astype(np.float64)
+        np.testing.assert_allclose(sums[part, :K], wide.sum(axis=0), rtol=1e-12, atol=1e-12)
+        assert masses[part] == pytest.approx(np.abs(wide).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_weigh(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    signed = rng.normal(size=(30, n_labels)).astype(np.float32)
+    for positions in (range(30), [29], [3, 3, 0, 11]):
+        examples = np.array(positions, np.int32)
+        factors = rng.uniform(0.1, 1e6, examples.size)
+        sampled = np.full(examples.size * width_of(n_labels), 9, np.float32)
+        base = np.full(width_of(n_labels), 9.0)
+        kernels_for(n_labels).weigh(laid_out(signed), examples, factors, sampled, base)
+        want = np.zeros((examples.size, n_labels), np.float32)
+        for t, i in enumerate(positions):
+            for label in range(n_labels):
+                want[t, label] = signed[i, label] * np.float32(factors[t])
+        np.testing.assert_array_equal(sampled, laid_out(want))
+        total = padded([want.sum(axis=0, dtype=np.float64)], 0.0)
+        np.testing.assert_allclose(base, total, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_totals_are_those_of_one_row_at_a_time(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+
+    def weights_of(signed: NDArray[np.float32]) -> list[float]:
+        weight = np.full(len(signed), 9, np.float32)
+        kernels_for(n_labels).totals(laid_out(signed), weight)
+        listed: list[float] = weight.tolist()
+        return listed
+
+    for n in (1, 7, 8, 9, 20):
+        size = 10.0 ** rng.uniform(-9, 0, (n, 1))
+        signed = (size * rng.normal(size=(n, n_labels))).astype(np.float32)
+        one_by_one = [weights_of(row[None])[0] for row in signed]
+        assert weights_of(signed) == one_by_one
+        np.testing.assert_allclose(one_by_one, np.abs(signed).sum(axis=1), rtol=1e-5)
+
+
+# ---------------------------------------------------------------------------- edges and histograms
+
+
+@pytest.mark.parametrize("n_labels", LABELS)
+def test_label_sums_and_signed_edges(n_labels: int) -> None:
+    rng = np.random.default_rng(n_labels)
+    kernels = kernels_for(n_labels)
+    bins = rng.integers(0, 6, (5, 40)).astype(np.uint8)
+    for start, examples in ((0, EVERY), (7, EVERY), (0, rng.integers(0, 40, 12, np.int32))):
+        n = examples.size or 25
+        weights = rng.normal(size=(n, n_labels)).astype(np.float32)
+        columns = examples if examples.size else np.arange(start, start + n)
+        features, thresholds = np.array([3, 0, 3]), np.array([2, 1, 255], np.int16)
+        votes = rng.choice([-1, 1], (3, n_labels)).astype(np.int8)
+        edges, work = np.empty(3), np.full(width_of(n_labels), np.nan)
+        rows = rows_of(weights, start, examples)
+        kernels.signed_edges(bins, features, thresholds, votes, rows, work, edges)
+        for q in range(3):
+            column, (sums, _) = bins[features[q]], sums_for(n, n_labels)
+            kernels.label_sums(column, thresholds[q], rows, PART, 0, len(sums), sums)
+            for part in range(len(sums)):  # one order, so the same bits
+                stretch = slice(part * PART, (part + 1) * PART)
+                used = column[columns[stretch]].tolist()
+                few = naive.bin_sums(used, int(thresholds[q]), weights[stretch])
+                np.testing.assert_array_equal(sums[part, :n_labels], few)
+            np.testing.assert_array_equal(sums[:, n_labels:], 0.0)
+            want = naive.bin_sums(column[columns].tolist(), int(thresholds[q]), weights)
+            assert edges[q] == pytest.approx(float(votes[q] @ np.array(want)), abs=1e-9)
+
+
+def histograms(bins: Any, features: Any, signed: Any, start: int, examples: Any) -> Any:
+    """The sums by bin: float64 (Q, 256, K)."""
+    K, last = signed.shape[1], np.zeros(features.size, np.uint8)
+    hist = np.zeros(features.size * N_BINS * width_of(K))
+    kernels_for(K).histograms(bins, features, rows_of(signed, start, examples), hist, last)
+    used = examples if examples.size else np.arange(start, start + signed.shape[0])
+    assert last.tolist() == [bins[f][used].max(initial=1) for f in features.tolist()]
+    wide: Any = hist
+    return [matrix_of_rows(sums, N_BINS, K) for sums in wide.reshape(features.size, -1)]
+
+
+def naive_histograms(bins: Any, features: Any, signed: Any, columns: Any) -> Any:
+    hist = np.zeros((len(features), N_BINS, signed.shape[1]))
+    for q, feature in enumerate(features.tolist()):
+        for t, column in enumerate(columns):
+            for label in range(signed.shape[1]):
+                hist[q, bins[feature, column], label] += float(signed[t, label])
+    return hist
+
+
+@pytest.mark.parametrize("top", [256, 3, 1])
+@pytest.mark.parametrize("n_features", [1, 2, 5])
+@pytest.mark.parametrize("K", WIDTHS)
+def test_histograms(K: int, n_features: int, top: int) -> None:
+    rng = np.random.default_rng(K)
+    bins = rng.integers(0, top, (7, 60)).astype(np.uint8)
+    features = rng.integers(0, 7, n_features)  # repeats, too
+    signed = rng.normal(size=(41, K)).astype(np.float32)
+    want = naive_histograms(bins, features, signed, range(9, 50))
+    np.testing.assert_allclose(histograms(bins, features, signed, 9, EVERY), want, atol=1e-12)
+    examples = rng.permutation(60)[:41].astype(np.int32)
+    want = naive_histograms(bins, features, signed, examples.tolist())
+    np.testing.assert_allclose(histograms(bins, features, signed, 0, examples), want, atol=1e-12)
+    nothing = np.empty((0, K), np.float32)
+    assert not np.any(histograms(bins, features, nothing, 0, EVERY))
