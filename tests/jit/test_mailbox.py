@@ -116,7 +116,7 @@ def test_what_has_an_entry() -> None:
         compiled_address(twice, (1,))
 
 
-class Pair(NamedTuple):
+class Scaling(NamedTuple):
     values: Any
     factor: float
 
@@ -128,7 +128,7 @@ def scale(pairs: Any, output: Any) -> None:
 
 
 def test_named_tuples_are_handed_over_with_their_arrays(box: Any) -> None:
-    arguments = Pair(Pair(np.arange(5.0), 3.0), 0.25), np.full(5, np.nan)
+    arguments = Scaling(Scaling(np.arange(5.0), 3.0), 0.25), np.full(5, np.nan)
     put_in_mailbox(box, compiled_address(scale, arguments), arguments)
     assert mailbox_finished(box, 10**12)
     np.testing.assert_array_equal(arguments[1], np.arange(5.0) * 3.0 + 0.25)
