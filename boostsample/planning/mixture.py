@@ -40,9 +40,9 @@ Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 _N_COMPONENTS = 3
-_VARIANCE_FLOOR = 1e-6  # scikit-learn's reg_covar: a standard deviation of 0.001
-_TOLERANCE = 1e-5
-_MAX_ITERATIONS = 200
+_EM_RULES = 1e-6, 1e-5, 200
+"""Least variance (scikit-learn's reg_covar: a standard deviation of 0.001), gain of the mean
+log-likelihood at which to stop, and most iterations."""
 
 
 class Mixture:
@@ -64,8 +64,6 @@ class Mixture:
         for bit, so a strategy may keep this array as its state.
     log_likelihood : float
         Mean log density of the edges that it was fitted to; nan if it was not fitted.
-    n_iterations : int
-        EM iterations of the best start.
     """
 
     def __init__(self, proportions: ArrayLike, means: ArrayLike, variances: ArrayLike) -> None:
@@ -89,14 +87,13 @@ class Mixture:
         if abs(parameters[0].sum() - 1.0) > 1e-12:
             parameters[0] /= parameters[0].sum()
         parameters.flags.writeable = False
-        self.parameters, self.log_likelihood, self.n_iterations = parameters, float("nan"), 0
+        self.parameters, self.log_likelihood = parameters, float("nan")
 
     @classmethod
-    def _fitted(cls, parameters: Array, log_likelihood: float, n_iterations: float) -> Mixture:
+    def _fitted(cls, parameters: Array, log_likelihood: float) -> Mixture:
         """A mixture from a kernel, read-only; without checks, which cost more than the fit."""
         mixture = cls.__new__(cls)
         mixture.parameters, mixture.log_likelihood = parameters, log_likelihood
-        mixture.n_iterations = int(n_iterations)
         return mixture
 
     @property
@@ -163,7 +160,7 @@ class Mixtures(Sequence[Mixture]):
             return [self[i] for i in range(len(self))[at]]
         parameters = self.stack[at]
         parameters.flags.writeable = False
-        return Mixture._fitted(parameters, *self._fits[at].tolist())
+        return Mixture._fitted(parameters, float(self._fits[at, 0]))
 
     def moments(self) -> tuple[list[float], list[float]]:
         """Mean and variance of each mixture."""
@@ -218,15 +215,12 @@ def fit_mixture(
     n_components: int = _N_COMPONENTS,
     *,
     noise_variance: float | ArrayLike = 0.0,
-    variance_floor: float = _VARIANCE_FLOOR,
-    tolerance: float = _TOLERANCE,
-    max_iterations: int = _MAX_ITERATIONS,
 ) -> Mixture:
-    """Fit a mixture to edges by EM.
+    """Fit a mixture to edges by EM, until the mean log-likelihood gains less than 1e-5.
 
     Costs O(n log n), and O(n_components min(n, 128)) an iteration: 45 to 400 us for 10 to 1,300
-    edges. Uses no random numbers. Fewer edges than components, or fewer different ones, leave
-    components of proportion 0 or equal ones.
+    edges. Uses no random numbers. Variances are at least 1e-6. Fewer edges than components, or
+    fewer different ones, leave components of proportion 0 or equal ones.
 
     Parameters
     ----------
@@ -237,20 +231,8 @@ def fit_mixture(
     noise_variance : float or array-like of shape (n,), default 0
         Known variance of the noise in all edges or in each, see `sampling_variance`; the fitted
         mixture is that of the edges without it. A single number is faster and converges faster.
-    variance_floor : float, default 1e-6
-        Least variance of a component.
-    tolerance : float, default 1e-5
-        Stop when the mean log-likelihood per edge gains less than this per iteration.
-    max_iterations : int, default 200
     """
-    return fit_mixtures(
-        [edges],
-        n_components,
-        noise_variance=[noise_variance],
-        variance_floor=variance_floor,
-        tolerance=tolerance,
-        max_iterations=max_iterations,
-    )[0]
+    return fit_mixtures([edges], n_components, noise_variance=[noise_variance])[0]
 
 
 def fit_mixtures(
@@ -258,9 +240,6 @@ def fit_mixtures(
     n_components: int = _N_COMPONENTS,
     *,
     noise_variance: float | Sequence[ArrayLike] = 0.0,
-    variance_floor: float = _VARIANCE_FLOOR,
-    tolerance: float = _TOLERANCE,
-    max_iterations: int = _MAX_ITERATIONS,
 ) -> Sequence[Mixture]:
     """Fit one mixture to each of several sets of edges, for instance families, in one kernel call.
 
@@ -269,12 +248,6 @@ def fit_mixtures(
     """
     if n_components < 1:
         raise SettingError(f"a mixture's n_components must be at least 1, got {n_components}")
-    if not 0 < variance_floor < np.inf:
-        raise SettingError(f"variance_floor must be above 0 and finite, got {variance_floor}")
-    if not tolerance >= 0:
-        raise SettingError(f"tolerance must be at least 0, got {tolerance}")
-    if max_iterations < 1:
-        raise SettingError(f"max_iterations must be at least 1, got {max_iterations}")
     is_number = isinstance(noise_variance, (int, float, np.number))
     noises: Any = [noise_variance] * len(edges) if is_number else noise_variance
     if len(noises) != len(edges):
@@ -292,8 +265,7 @@ def fit_mixtures(
     if not 0 <= least <= most < np.inf:
         raise SettingError("to fit mixtures, noise_variance must be at least 0 and finite")
     models, fits = np.empty((len(edges), 3, n_components)), np.empty((len(edges), 2))
-    how = float(variance_floor), float(tolerance), int(max_iterations)
-    kernels.fit_mixture_segments(data, bool(least < most), first, *how, models, fits)
+    kernels.fit_mixture_segments(data, bool(least < most), first, *_EM_RULES, models, fits)
     return Mixtures(models, fits)
 
 
@@ -305,8 +277,7 @@ def fit_gaussians(edges: Array) -> Mixtures:
     if edges.ndim != 2 or not 1 <= edges.shape[1] <= kernels.MAX_MIXTURE_GROUPS:
         raise DataError(f"edges must have shape (n_sets, 1 to 128), got {edges.shape}")
     models, fits = np.empty((len(edges), 3, 1)), np.empty((len(edges), 2))
-    how = _VARIANCE_FLOOR, _TOLERANCE, _MAX_ITERATIONS
-    if not kernels.fit_single_rows(edges, *how, np.empty(edges.shape[1]), models, fits):
+    if not kernels.fit_single_rows(edges, *_EM_RULES, np.empty(edges.shape[1]), models, fits):
         raise DataError(_NOT_FINITE)
     return Mixtures(models, fits)
 
