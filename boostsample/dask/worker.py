@@ -26,7 +26,7 @@ _distributed: Any = importlib.import_module("distributed")
 
 
 def name_worker(worker: Any) -> None:
-    """Name the worker that this thread works for, for the functions below; None is none."""
+    """Name the worker that this thread works for, for the functions below."""
     _thread.worker = worker
 
 

@@ -38,12 +38,10 @@ class ShardBooster(Booster):
 
     Attributes
     ----------
-    families : tuple of Family
-        Families of the features.
-    n_examples, n_labels : int
-        N, examples with weight in all shards, and K.
+    families, n_examples, n_labels : tuple of Family, int, int
+        Families of the features, N examples with weight in all shards, and K.
     exchange : Exchange
-        Counters: `n_bytes`, `n_messages`, `most_bytes` of one shard, `n_lost` shards loaded again.
+        Counters: `n_bytes`, `n_messages`, and `n_lost` shards loaded again.
 
     Raises
     ------

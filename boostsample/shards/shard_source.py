@@ -52,15 +52,8 @@ class Source(Protocol):
 class ArraySource:
     """Rows in memory, sent with the source: for tests and small data.
 
-    Attributes
-    ----------
-    families : sequence of Family
-    bins : ndarray of uint8, shape (F, n), C-contiguous
-    cuts : ndarray of float32, shape (F, 254)
-    n_bins : ndarray of int16, shape (F,)
-        As of `boostsample.banks.bank.FeatureBank`.
-    Y, example_weight
-        As of `ShardData`.
+    Bins uint8 (F, n), C-contiguous, cuts float32 (F, 254) and numbers of bins int16 (F,) are as of
+    `boostsample.banks.bank.FeatureBank`; Y and example_weight as of `ShardData`.
     """
 
     families: Sequence[Family]
@@ -82,17 +75,13 @@ class FileSource:
 
     Attributes
     ----------
-    families : sequence of Family
-    bins : str
-        File of the bins of all examples, uint8 (N, F): example-major, so that a shard is one part.
-    cuts, n_bins
+    families, cuts, n_bins
         As of `ArraySource`.
-    labels : str
-        File of the labels, int8 (N, K).
+    bins, labels, weights : str
+        Files of all examples: uint8 (N, F), example-major, so that a shard is one part; int8
+        (N, K); and of the user weights, float64 (N,), or None.
     first, end : int
         Rows of this shard.
-    weights : str or None
-        File of the user weights, float64 (N,).
     """
 
     families: Sequence[Family]
