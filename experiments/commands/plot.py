@@ -122,17 +122,27 @@ def plot(
     print_line(f"plot: {path}")
 
 
-def _results(folders: Sequence[str], data: str | None, names: Mapping[str, str]) -> list[Results]:
+def _results(
+    folders: Sequence[str], data: str | None, names: Mapping[str, str], *, runs: bool = False
+) -> list[Results]:
     """The results of the folders with new names, or the part of them on one data set."""
     from boostsample.experiments.results.joined import joined_results
-    from boostsample.experiments.results.read_folder import read_results
+    from boostsample.experiments.results.read_folder import lost_runs, read_results, with_runs
     from boostsample.experiments.tables.renamed import renamed_results
 
     results = [read_results(folder) for folder in folders]
-    renamed = renamed_results(joined_results(results), names)
     missing = sum(folder.missing for folder in results)
-    if missing:
+    if runs:
+        results = [with_runs(*pair) for pair in zip(results, folders, strict=True)]
+        for folder, place in zip(results, folders, strict=True):
+            if lost := lost_runs(folder):
+                print_note(
+                    f"'{place}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
+                    "used; the picture shows the others"
+                )
+    elif missing:
         print_note(f"{missing:,} runs are missing, the results are incomplete")
+    renamed = renamed_results(joined_results(results), names)
     if data is None:
         return renamed
     _chosen(dict.fromkeys(name for folder in renamed for name in folder.names), data)
@@ -141,23 +151,15 @@ def _results(folders: Sequence[str], data: str | None, names: Mapping[str, str])
 
 def _runs(folders: Sequence[str], names: Mapping[str, str]) -> dict[str, list[Run]]:
     """The runs in all folders by data set, with new names."""
-    from boostsample.experiments.results.joined import joined_runs
-    from boostsample.experiments.results.read_folder import lost_runs, read_results, read_runs
-    from boostsample.experiments.tables.renamed import renamed_runs
+    from boostsample.experiments.results.run_curves import check_disjoint_curves
 
-    parts = []
-    for folder in folders:
-        runs = read_runs(folder)
-        parts.append(runs)
-        every = [run for of_data in runs.values() for run in of_data]
-        if lost := lost_runs(read_results(folder), every):
-            print_note(
-                f"'{folder}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
-                "used; the picture shows the others"
-            )
-    joined = joined_runs(parts)
-    renamed = iter(renamed_runs([run for runs in joined.values() for run in runs], names))
-    return {data: [next(renamed) for _ in runs] for data, runs in joined.items()}
+    parts = [
+        (name, folder.part(name).runs)
+        for folder in _results(folders, None, names, runs=True)
+        for name in folder.names
+    ]
+    check_disjoint_curves(name for name, _ in parts)
+    return dict(parts)
 
 
 def _of_runs(
@@ -174,8 +176,7 @@ def _of_runs(
             raise
         print_note(f"{error}; the picture shows means over all searches so far")
         results = _results(folders, None, names)
-        name = _chosen(curves_of_data(results), data)
-        return mean_sampling_figure(name, results)
+        return mean_sampling_figure(_chosen(curves_of_data(results), data), results)
     name = _chosen(runs, data)
     return RUN_FIGURES[picture](name, runs[name])
 

@@ -24,12 +24,11 @@ from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import Item, title_of
-from boostsample.experiments.results.plan_file import finished_record
 from boostsample.experiments.results.read_folder import (
     Results,
     lost_runs,
     read_results,
-    read_runs,
+    with_runs,
 )
 from boostsample.experiments.results.run_curves import (
     AXES,
@@ -111,13 +110,9 @@ def _read_source(folder: str | os.PathLike[str]) -> Results:
     """A results folder with its runs, if it has cells; errors as in `read_results`."""
     results = read_results(folder)
     try:
-        runs = [run for of_data in read_runs(folder).values() for run in of_data]
+        return with_runs(results, folder)
     except DataError:
         return results  # a small folder, without cells
-    settings = results.settings
-    if not settings["complete"]:
-        settings = finished_record(settings, runs)
-    return replace(results, settings=settings, runs=runs)
 
 
 def _warning(source: Results) -> str:
@@ -127,7 +122,7 @@ def _warning(source: Results) -> str:
             f"The results of {title_of(source)} are incomplete: {source.missing:,} runs are "
             "missing. Strategies have fewer repetitions than requested, or are left out."
         )
-    lost = lost_runs(source, source.runs) if source.runs else 0
+    lost = lost_runs(source) if source.runs else 0
     if not lost:
         return ""
     return (

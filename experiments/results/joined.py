@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -86,6 +86,7 @@ def _joined(name: str, parts: Sequence[Results]) -> Results:
         },
         pd.concat(tables, ignore_index=True),
         missing=sum(part.missing for part in parts),
+        runs=[_run_with_learner(run) for part in parts for run in part.runs],
     )
 
 
@@ -109,21 +110,6 @@ def _notes(part: Results, name: str) -> list[str]:
         label, colon, text = note.partition(": ")
         notes.append(f"{label} ({learner}){colon}{text}" if label in labels else note)
     return notes
-
-
-def joined_runs(folders: Sequence[Mapping[str, Sequence[Run]]]) -> dict[str, list[Run]]:
-    """The runs of several folders by data set, with labels as in `joined_results`.
-
-    SettingError if two folders have the same data set and learner.
-    """
-    every = [pair for runs_by_data in folders for pair in runs_by_data.items()]
-    several = len({run.learner for _, runs in every for run in runs}) > 1
-    pairs = [(name, runs[0].learner if several else "") for name, runs in every]
-    joined: dict[str, list[Run]] = {}
-    for (name, runs), pair in zip(every, pairs, strict=True):
-        check_disjoint_curves([name] * pairs.count(pair))
-        joined.setdefault(name, []).extend(map(_run_with_learner, runs) if several else runs)
-    return joined
 
 
 def _run_with_learner(run: Run) -> Run:

@@ -22,7 +22,11 @@ from typing import TYPE_CHECKING, Any
 from boostsample.errors import DataError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
-from boostsample.experiments.results.plan_file import plan_of_bytes, variant_of
+from boostsample.experiments.results.plan_file import (
+    finished_record,
+    plan_of_bytes,
+    variant_of,
+)
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
     RESULT_SCHEMA,
@@ -87,15 +91,9 @@ class Results:
         return tuple(self.table["learner"].unique())
 
     def settings_of(self, data: str) -> Mapping[str, Any]:
-        """The entry of one data set in the settings; DataError if there is none."""
+        """The entry of one data set in the settings."""
         named: Sequence[Mapping[str, Any]] = self.settings["data_sets"]
-        for entry in named:
-            if entry["name"] == data:
-                return entry
-        raise DataError(
-            f"settings of results must have an entry of each data set, but none of {data!r:.60}; "
-            "restore the files of the folder, or run the same command into a new one"
-        )
+        return next(entry for entry in named if entry["name"] == data)
 
     def to_frame(self, what: str = "rows") -> pd.DataFrame:
         """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.
@@ -166,31 +164,28 @@ def _searched(
 def read_results(path: str | os.PathLike[str]) -> Results:
     """Read a results folder, an incomplete one as far as its cells exist.
 
-    The tables may have been edited: their checksums are not verified.
-
-    Raises
-    ------
-    DataError
-        The folder does not exist, a file is missing or malformed, the format is unknown, or there
-        is no cell.
+    The tables may have been edited: their checksums are not verified. DataError if the folder does
+    not exist, a file is missing or malformed, the format is unknown, or there is no cell.
     """
     folder = Path(path)
-    if not folder.is_dir():
-        raise DataError(f"'{folder}' is not a folder; name one that boostsample compare has filled")
-    record = read_plan(folder)
+    record = read_plan(folder) if folder.is_dir() else None
     if record is None:
-        raise DataError(
-            f"'{folder}' has no results: {PLAN} is missing; name a folder that boostsample compare "
-            "has filled"
-        )
-    with_curves = record.get("curves", True)
+        fault = f"has no results: {PLAN} is missing" if folder.is_dir() else "is not a folder"
+        raise DataError(f"'{folder}' {fault}; name a folder that boostsample compare has filled")
+    schema = TABLE_SCHEMA if record.get("curves", True) else RESULT_SCHEMA
     try:
         if not record["complete"]:
-            return _from_cells(folder, record)
+            results = make_results(record, _loader(folder))
+            if results.table.empty:
+                raise DataError(
+                    f"'{folder}' has no results yet: {results.missing:,} cells are missing; run "
+                    "the command that began it again"
+                )
+            return results
         for data in record["data_sets"]:  # spelled as in the tables, where not all names are text
             data["name"] = data["name"].encode("utf-8", "backslashreplace").decode()
         names = [data["name"] for data in record["data_sets"]]
-        table = _typed(folder / TABLE, TABLE_SCHEMA if with_curves else RESULT_SCHEMA, names)
+        table = _typed(folder / TABLE, schema, names)
         history = _texts(folder / HISTORY) if record.get("history") else []
     except FileNotFoundError as error:
         raise DataError(
@@ -245,17 +240,6 @@ def read_plan(folder: Path) -> dict[str, Any] | None:
         raise DataError(f"results in '{folder}' cannot be read: {fault}") from error
 
 
-def _from_cells(folder: Path, record: dict[str, Any]) -> Results:
-    """The rows of all strategies and repetitions that have all their cells."""
-    results = make_results(record, _loader(folder))
-    if results.table.empty:
-        raise DataError(
-            f"'{folder}' has no results yet: {results.missing:,} cells are missing; run the "
-            "command that began it again"
-        )
-    return results
-
-
 def _loader(folder: Path) -> Callable[[str], Cell | None]:
     """A function that reads a cell of a folder; it changes nothing there."""
 
@@ -293,10 +277,19 @@ def read_runs(path: str | os.PathLike[str]) -> dict[str, list[Run]]:
     return runs
 
 
-def lost_runs(results: Results, runs: Sequence[Run]) -> int:
-    """Number of runs of a folder that are not among these, its `read_runs`.
+def with_runs(results: Results, path: str | os.PathLike[str]) -> Results:
+    """The results of a folder with its runs; DataError if it has no cell."""
+    runs = [run for of_data in read_runs(path).values() for run in of_data]
+    settings = results.settings
+    if not settings["complete"]:
+        settings = finished_record(settings, runs)
+    return replace(results, settings=settings, runs=runs)
+
+
+def lost_runs(results: Results) -> int:
+    """Number of runs of a folder that are not among its `runs`.
 
     Their cells are missing, damaged, of other numerics, or without scores that the plan asks for.
     """
     strategies = [s for data in results.settings["data_sets"] for s in data["strategies"]]
-    return sum(len(strategy.get("searches", ())) for strategy in strategies) - len(runs)
+    return sum(len(strategy.get("searches", ())) for strategy in strategies) - len(results.runs)

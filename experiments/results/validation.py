@@ -86,16 +86,10 @@ def choose(validation: Results) -> list[Choice]:
     """The choices for all data sets of the results that have the option ``validation``.
 
     By data set, then strategy and learner. Of equal errors, the first variant and the smallest
-    number of stumps is chosen.
-
-    Raises
-    ------
-    SettingError
-        No data set has the option.
-    DataError
-        The results are incomplete, without curves, or have too few rounds for a window.
+    number of stumps is chosen. SettingError if no data set has the option; DataError if the results
+    are incomplete, without curves, or have too few rounds for a window.
     """
-    known = _data_names(validation)
+    known = validation.names
     names = [name for name in known if validation_base(name)]
     if not names:
         raise SettingError(
@@ -152,14 +146,10 @@ def score_choices(
 ) -> list[ChoiceScore]:
     """The test results of choices made on `validation`.
 
-    Raises
-    ------
-    SettingError
-        The results are not of the same data, features or settings, or a choice is missing.
-    DataError
-        The test results are incomplete, or have too few rounds or scores for a choice.
+    SettingError if the results are not of the same data, features or settings, or a choice is
+    missing; DataError if they are incomplete, or have too few rounds or scores for a choice.
     """
-    names = _data_names(test)
+    names = test.names
     _check_complete(test, "test")
     for choice in choices:
         if choice.base not in names:
@@ -200,10 +190,6 @@ def _tested(choice: Choice, curves: _ErrorCurves, test: Results) -> ChoiceScore:
     return ChoiceScore(
         _smoothed(curves, stumps), _n_scored(curves, stumps), looks, seconds, overlap
     )
-
-
-def _data_names(results: Results) -> list[str]:
-    return [data["name"] for data in results.settings["data_sets"]]
 
 
 def _check_complete(results: Results, role: str) -> None:

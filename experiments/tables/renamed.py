@@ -10,7 +10,6 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import with_labels
-from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.titles import is_charged, label_of
 from boostsample.experiments.tables.tables import ScoreTable
 
@@ -82,23 +81,18 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
 
 
 def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> list[Results]:
-    """Results whose rows have new names of strategies; errors as in `renamed_tables`."""
+    """Results whose rows and runs have new names of strategies; errors as in `renamed_tables`."""
     tables = [with_labels(folder.table) for folder in results]
     names = _all_new_names(names, (label for table in tables for label in table["label"]))
-    for table in tables:
+    renamed = []
+    for folder, table in zip(results, tables, strict=True):
         changed = table["label"].isin(names)
         table.loc[changed, "strategy"] = table.loc[changed, "label"].replace(names)
         table.loc[changed, "settings"] = ""
-    return [replace(folder, table=table) for folder, table in zip(results, tables, strict=True)]
-
-
-def renamed_runs(runs: Sequence[Run], names: Mapping[str, str]) -> list[Run]:
-    """Runs whose strategies have new names; errors as in `renamed_tables`."""
-    labels = [label_of(run.row_names) for run in runs]
-    names = _all_new_names(names, labels)
-    return [
-        replace(run, variant=Variant(names[label]), trained=Variant(names[label]))
-        if label in names
-        else run
-        for run, label in zip(runs, labels, strict=True)
-    ]
+        runs = []
+        for run in folder.runs:
+            if new := names.get(label_of(run.row_names)):
+                run = replace(run, variant=Variant(new), trained=Variant(new))
+            runs.append(run)
+        renamed.append(replace(folder, table=table, runs=runs))
+    return renamed
