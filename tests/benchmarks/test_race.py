@@ -27,8 +27,7 @@ from benchmarks.race import (
     time_race_run,
 )
 from boostsample.banks.bank import FeatureBank
-from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.dataset import Dataset
+from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
@@ -221,13 +220,6 @@ def test_a_job_has_the_drawn_columns_of_the_split() -> None:
     assert job.X_test.shape == (test.size, 40)
 
 
-def test_jobs_that_cannot_be() -> None:
-    data = load_dataset("chess(d=3,n=60)")
-    several = Dataset("several", data.X, np.eye(2, dtype=np.int8)[data.y], ("a", "b"))
-    with pytest.raises(DataError, match="several: a race needs one class a row"):
-        make_race_job(several)
-
-
 # ------------------------------------------------------------------------------------ the methods
 
 
@@ -303,18 +295,6 @@ def test_scores_of_boostsample_are_those_of_a_model_of_the_same_stumps(digits: R
     terms = [term for _, done in zip(range(10), rounds, strict=False) for term in done.terms]
     model = Model(digits.families, terms, 10)
     np.testing.assert_allclose(scores, model.decision_function(digits.X_test), rtol=1e-12)
-
-
-def test_threads_and_seeds_change_bits_as_they_should(digits: RaceJob) -> None:
-    def scores(job: RaceJob, seed: int) -> list[float]:
-        run = method_of("uniform-naive").start(job, seed)
-        take = next(run)
-        for _ in range(5):
-            next(run)
-        return list(take(0, 5).ravel())
-
-    assert scores(digits, 0) == scores(digits._replace(n_jobs=2), 0)
-    assert scores(digits, 0) != scores(digits, 1)
 
 
 QUICK = (

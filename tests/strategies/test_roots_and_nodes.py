@@ -38,11 +38,6 @@ def tree_of(strategy: Strategy, n_leaves: int = 6) -> Booster:
     return Booster(bank_of(X, groups=3), None, Y, strategy, f"tree:n_leaves={n_leaves}", rng=0)
 
 
-def roots(booster: Booster, n_rounds: int) -> list[dict[str, Any]]:
-    """The rows of the roots."""
-    return [booster.next_round().rows[0] for _ in range(n_rounds)]
-
-
 def test_an_outcome_says_on_what_it_was_found() -> None:
     HEARD.clear()
     booster = tree_of(Listens(), n_leaves=3)
@@ -54,21 +49,6 @@ def test_an_outcome_says_on_what_it_was_found() -> None:
         assert sum(half.n_examples for half in halves) == N
         assert sum(half.weight_share for half in halves) == pytest.approx(1.0)
         assert all(0.0 < half.weight_share < 1.0 for half in halves)
-
-
-def test_the_edge_of_weight_trimming_is_that_of_the_last_root() -> None:
-    booster = tree_of(make_strategy("weight-trimming"))
-    for _ in range(5):
-        (row,) = roots(booster, 1)
-        strategy: Any = booster.strategy
-        assert strategy.edge_ == row["edge"]
-
-
-def test_the_target_of_sparrow_falls_at_roots_only() -> None:
-    booster = tree_of(make_strategy("sparrow"))
-    roots(booster, 5)
-    strategy: Any = booster.strategy
-    assert strategy.target_ >= 0.5 * 0.5**5
 
 
 @pytest.mark.parametrize("name", ["ucb", "ucbv", "exp3p", "epsilon-greedy", "hedge"])
