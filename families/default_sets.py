@@ -157,23 +157,10 @@ def families_by_name(
     that are called image_shape, n_columns, column_names and seed are filled in; the family of
     another distribution is called by its registered name if it has an argument `name`.
 
-    Parameters
-    ----------
-    wanted : sequence of str, (str, dict) or Family
-        Names as ``haar`` or ``haar:levels=2``, pairs of a name and settings, or families.
-    example_shape : tuple of int
-        ``X.shape[1:]``; () for documents.
-    seed, column_names
-        As in `families_for`.
-    data : str
-        Names the examples in messages.
-    also : sequence of str
-        Further words that the caller takes, for messages.
-
-    Raises
-    ------
-    SettingError
-        If a name or setting is unknown, or a family does not fit the examples.
+    `wanted` are names as ``haar`` or ``haar:levels=2``, pairs of a name and settings, or families;
+    `example_shape` is () for documents; `data` names the examples in messages, which list the
+    words `also` that the caller takes. SettingError if a name or setting is unknown, or a family
+    does not fit the examples.
 
     Examples
     --------

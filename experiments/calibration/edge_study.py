@@ -32,8 +32,6 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights, initial_weights
 from boostsample.strategy import FamilyInfo, Stumps
 
-DEFAULT_PLAN = Plan(strategies=(Variant("mas-naive"),), marks=(3, 30, 100, 300), repeats=1)
-DEFAULT_REPEATS = 200
 _GRID, _BEST, _REPLAY, _NOISE = range(4)  # random streams of a round
 _MOST_SIZES = 16
 _NOISE_FEATURES, _NOISE_SAMPLES = 64, 10
@@ -101,33 +99,18 @@ def check_request(plan: Plan, repeats: int, scheme: str) -> None:
 
 def calibrate(
     data: Dataset,
-    plan: Plan = DEFAULT_PLAN,
+    plan: Plan,
     *,
-    repeats: int = DEFAULT_REPEATS,
+    repeats: int = 200,
     scheme: str = "iid",
     progress: Progress | None = None,
 ) -> EdgeStudy:
     """Measure E[G*] at rounds of a run, with the predictions and choices of its strategy.
 
-    The run has the same bits as the first repetition of the same plan in `compare`. Each calibrated
-    round costs `repeats` times one search at full budget for each doubling of Q up to F, and one
-    replay.
-
-    Parameters
-    ----------
-    plan : Plan
-        One strategy and one repetition; `marks` are the rounds to calibrate.
-    repeats : int
-        Searches of each pair and replays of each round, at least 2.
-    scheme : str
-        Scheme by which examples are drawn for the pairs, see `boostsample.rows.sampling_schemes`.
-    progress : callable, optional
-        See `boostsample.experiments.common.progress.Progress`.
-
-    Raises
-    ------
-    SettingError, DataError
-        See `boostsample.experiments.plan.prepared.prepare`.
+    The run has the same bits as the first repetition of the same plan in `compare`. Each of the
+    plan's marks is a round to calibrate and costs `repeats` times one search at full budget for
+    each doubling of Q up to F, and one replay. `scheme` is that by which examples are drawn for the
+    pairs. SettingError and DataError as of `prepare`.
 
     Examples
     --------
