@@ -14,7 +14,7 @@ import pytest
 import boostsample
 from tests.paths import ROOT
 
-HEAVY = {"joblib", "matplotlib", "numba", "numpy", "pandas", "scipy", "sklearn"}
+HEAVY = {"joblib", "matplotlib", "numba", "numpy", "pandas", "pywt", "scipy", "sklearn"}
 #: Parts of the standard library that take as long to import as the rest of `import boostsample`.
 SLOW = {"asyncio", "concurrent", "ctypes", "email", "http", "inspect", "json", "logging"}
 SLOW |= {"multiprocessing", "socket", "subprocess", "tempfile", "unittest", "xml"}

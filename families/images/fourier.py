@@ -4,7 +4,8 @@ Cost: about 20 multiplications and additions per value for all features of 28x28
 image's pixels for a single feature. The image is folded at its middle column and multiplied with
 the cosines and sines of each wanted frequency across; the result is folded at the middle row and
 multiplied with those of each frequency down. The order of operations is fixed, so that no value
-depends on the other features.
+depends on the other features. A fast transform does less arithmetic, but computes all coefficients;
+the tests compare with scipy.fft.
 
 Reference: "Fourier transform" of [DF11] sec. 5.1, which leaves open which real numbers are features
 and how 28x28 images are padded (here not at all). Cosine and sine parts are linear in the image and

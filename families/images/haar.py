@@ -2,7 +2,8 @@
 
 Cost: a coefficient of level l is a signed sum over a block of 2^l x 2^l pixels. Sums of aligned
 blocks are computed level by level, only for the wanted coefficients: about four additions per value
-if many are wanted.
+if many are wanted. PyWavelets (13 ns per value on 28x28 images) computes all coefficients; the
+tests compare with it.
 
 Reference: "Haar transform" of [DF11] sec. 5.1, which does not say how 28x28 images are padded; S.
 Mallat, A theory for multiresolution signal decomposition, IEEE PAMI 11 (1989).

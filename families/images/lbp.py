@@ -1,7 +1,8 @@
 """Local binary patterns of 3x3 pixels: LBP compares with the centre pixel, iLBP with the mean.
 
 Cost: one comparison for each of the 8 or 9 pixels of a window, and for iLBP their sum; in uint8 for
-uint8 images. (scikit-image's LBP interpolates the corners of the window on a circle.)
+uint8 images. scikit-image's LBP interpolates the corners of the window on a circle, so that the
+tests compare with its other four pixels only.
 
 References: "Local Binary Patterns (LBP/iLBP)" of [DF11] sec. 5.1; T. Ojala, M. Pietikainen and D.
 Harwood, A comparative study of texture measures, Pattern Recognition 29 (1996); H. Jin, Q. Liu, H.

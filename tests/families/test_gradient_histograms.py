@@ -1,4 +1,4 @@
-"""Both families of gradient histograms against plain loops and their symmetries."""
+"""Both families of gradient histograms against plain loops, scikit-image and their symmetries."""
 
 from __future__ import annotations
 
@@ -109,3 +109,33 @@ def test_names_and_defaults() -> None:
         "gradients towards 30 degrees in rows 0-2, columns 0-2, channel 1"
     )
     assert family != GradientHistograms((3, 4, 2), None, min_side=3, n_orientations=12)
+
+
+def test_equals_scikit_image() -> None:
+    """Its fine histograms, of gradients that vote for one bin only, with our votes applied."""
+    feature = pytest.importorskip("skimage.feature", reason="scikit-image is not installed")
+    images = np.random.default_rng(1).integers(0, 256, (4, 16, 24), dtype=np.uint8)
+    fine, n = 720, 6
+    family = GradientHistograms(
+        (16, 24), None, n_orientations=n, normalise=True, min_side=8, max_side=8
+    )
+    ours = values(family, images)
+    # Votes of a unit gradient in the middle of each of its bins; it counts angles as we do.
+    angles = np.radians((np.arange(fine) + 0.5) * 180 / fine)
+    votes = np.array([naive_votes(math.cos(a), math.sin(a), n, 180) for a in angles])
+    checked = 0
+    for i, image in enumerate(images):
+        theirs = feature.hog(
+            image,
+            orientations=fine,
+            pixels_per_cell=(8, 8),
+            cells_per_block=(1, 1),
+            block_norm="L1",
+            feature_vector=False,
+        )
+        for j, (k, top, _, left, _, _) in enumerate(members(family)):
+            if top % 8 == left % 8 == 0:
+                share = theirs[top // 8, left // 8, 0, 0] @ votes[:, k]
+                assert ours[i, j] == pytest.approx(share, abs=2 * TOLERANCE)
+                checked += 1
+    assert checked == 4 * 2 * 3 * n

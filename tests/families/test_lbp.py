@@ -103,3 +103,18 @@ def test_names_and_numbers() -> None:
     assert ILBP((4, 5, 3)).feature_name(4) == "iLBP at row 1, column 2, channel 1"
     assert (LBP((3, 3)).name, ILBP((3, 3)).name, ILBP((3, 3), "x").name) == ("lbp", "ilbp", "x")
     assert LBP((3, 3), "x") != ILBP((3, 3), "x")
+
+
+def test_equals_scikit_image_where_that_does_not_interpolate() -> None:
+    feature = pytest.importorskip("skimage.feature", reason="scikit-image is not installed")
+    images = np.random.default_rng(3).integers(0, 9, (5, 8, 9), dtype=np.uint8)
+    ours = codes(LBP, images).astype(int).reshape(5, 6, 7)
+    four = np.array([feature.local_binary_pattern(x, 4, 1)[1:-1, 1:-1] for x in images], int)
+    eight = np.array([feature.local_binary_pattern(x, 8, 1)[1:-1, 1:-1] for x in images], int)
+    # Right, up, left and down: its bits 0 .. 3 of four, every second one of eight.
+    for number, weight in enumerate((16, 2, 8, 64)):
+        np.testing.assert_array_equal(four >> number & 1, ours // weight & 1)
+        np.testing.assert_array_equal(eight >> 2 * number & 1, ours // weight & 1)
+    # Its corners lie on a circle, between the pixels.
+    for number, weight in enumerate((4, 1, 32, 128)):
+        assert ((eight >> (2 * number + 1) & 1) != ours // weight & 1).any()
