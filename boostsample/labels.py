@@ -44,16 +44,9 @@ def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[A
     in_file : bool
         Whether errors count the rows of data from 1.
 
-    Returns
-    -------
-    ndarray
-        Labels (n,): numbers, truth values, or text as strings or objects. Or int8 (n, K), K > 1.
-
-    Raises
-    ------
-    DataError
-        If a label is missing, is neither text nor a whole number or truth value, is a float so
-        large that neighbours merge, or if labels are of different kinds.
+    Returns labels (n,): numbers, truth values, or text as strings or objects; or int8 (n, K),
+    K > 1. DataError if a label is missing, is neither text nor a whole number or truth value, is a
+    float so large that neighbours merge, or if labels are of different kinds.
     """
 
     def place(row: int) -> str:

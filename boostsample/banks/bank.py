@@ -33,19 +33,12 @@ _EVERYTHING = 2**62
 class View(NamedTuple):
     """The bins of some features of some examples, for kernels.
 
-    Attributes
-    ----------
-    bins : ndarray of uint8, shape (any, any), C-contiguous
-        Read-only, and valid until the next call.
-    at : ndarray of int64, shape (Q,)
-        Row of `bins` of each feature.
-    compact : bool
-        Whether column t of `bins` is the t-th requested row, and more columns may follow; otherwise
-        column i is example i of the bank.
+    If `compact`, column t of `bins` is the t-th requested row, and more columns may follow;
+    otherwise column i is example i of the bank.
     """
 
-    bins: NDArray[np.uint8]
-    at: NDArray[np.int64]
+    bins: NDArray[np.uint8]  # (any, any), C-contiguous, read-only, valid until the next call
+    at: NDArray[np.int64]  # (Q,), row of `bins` of each feature
     compact: bool
 
 
@@ -73,10 +66,7 @@ class Bank(abc.ABC):
     values_computed : int
         Feature values that a lazy bank has computed; 0 for the others.
 
-    Raises
-    ------
-    SettingError
-        If there is no family, one without features, or two of the same name.
+    SettingError if there is no family, one without features, or two of the same name.
     """
 
     n_bins: NDArray[np.int16]
@@ -90,14 +80,9 @@ class Bank(abc.ABC):
 
     @abc.abstractmethod
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
-        """The bins of some features, for kernels; sets `n_bins` of these features.
+        """The bins of some features (Q,), for kernels; sets `n_bins` of these features.
 
-        Parameters
-        ----------
-        features : ndarray of int64, shape (Q,)
-            Global indices; repeats are allowed.
-        rows : ndarray of int, shape (T,), optional
-            Examples that will be read. Default: all examples of this reader.
+        `rows` (T,) are the examples that will be read, by default all of this reader.
         """
 
     @abc.abstractmethod
@@ -197,12 +182,7 @@ class FeatureBank(Bank):
     n_bins : ndarray of int16, shape (F,)
         See `Bank`.
 
-    Raises
-    ------
-    SettingError
-        For the families, see `Bank`.
-    DataError
-        If the arrays do not fit each other or the families.
+    DataError if the arrays do not fit each other or the families.
     """
 
     def __init__(
@@ -250,10 +230,9 @@ class FeatureBank(Bank):
     ) -> FeatureBank:
         """Compute and bin all features of all rows of X.
 
-        Blocks of features are computed for all rows, then cut and binned. These blocks take about
-        1/32 of the bank, or 8 MiB per thread if that is more; a copy of X in the order that
-        families read fastest is made if it takes at most 1/8 of the bank. The result depends
-        neither on the number of threads nor on the block size.
+        Memory beside the bank: about 1/32 of it for values, at least 8 MiB per thread, and a copy
+        of X in the order that families read fastest if that takes at most 1/8. The result does not
+        depend on the number of threads.
 
         Parameters
         ----------
@@ -276,19 +255,13 @@ class FeatureBank(Bank):
             default is half of the free memory (0 where the system does not say how much is free); 0
             makes no copy. Results do not depend on it.
 
-        Returns
-        -------
-        FeatureBank
-            Its `bins` start at an address divisible by 64.
-
         Raises
         ------
         DataError
             If X has no rows, train_rows is empty or out of range, or a value is infinite: the
             message names the first such feature and its first such row.
         SettingError
-            If n_jobs is 0, `reference` is not at least 1, `tile_bytes` is negative, or for the
-            families as in the constructor.
+            If a setting is out of range, or for the families as in the constructor.
         """
         n_features, n = int(check_bank_families(families)[-1]), X.shape[0]
         rows = reference_rows(n, train_rows, reference)

@@ -28,9 +28,7 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 
 
 def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a form of bank: the given ones and defaults.
-
-    Raises SettingError if the form or a setting is unknown, or a value is out of range.
+    """All settings of a form of bank, given ones and defaults; SettingError if one is wrong.
 
     >>> bank_settings("memory", {"reference": 500})
     {'reference': 500, 'tile_bytes': None}
@@ -48,11 +46,7 @@ def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Form and settings of a bank for records of runs; no `tile_bytes`, which changes no result.
-
-    >>> bank_record("memory", {"tile_bytes": 0})
-    {'form': 'memory', 'reference': None}
-    """
+    """Form and settings of a bank for records of runs; no `tile_bytes`, which changes no result."""
     settings = bank_settings(form, given)
     settings.pop("tile_bytes", None)
     return {"form": form, **settings}
@@ -71,19 +65,9 @@ def make_bank(
 ) -> Bank:
     """A feature bank of one of the forms; equal `reference` gives equal results to the bit.
 
-    Parameters
-    ----------
-    form : {"memory", "disk", "lazy"}
-        Bins in memory; in mapped files that later runs reuse; or computed on first use. Settings
-        may follow, as in ``"lazy:reference=512"``.
-    families, X, train_rows, progress, n_jobs
-        As in `FeatureBank.build`; a lazy bank ignores the last two.
-    name : str
-        Name of the data in the list of cached banks.
-    **settings
-        `reference`, the number of training rows that bin edges are computed from (None: all); for a
-        lazy bank `cache_bytes`, see `LazyBank`, for the others `tile_bytes`, see
-        `FeatureBank.build`.
+    `form` may have settings, as in ``"lazy:reference=512"``; they are those of `BANKS`, explained
+    by `FeatureBank.build` and `LazyBank`. The others are as in `cached_bank`; a lazy bank ignores
+    `progress` and `n_jobs`.
     """
     if not isinstance(form, str):
         raise SettingError(f"bank must be text as in 'lazy:reference=512', got {form!r}")

@@ -72,13 +72,10 @@ def find_cuts(
 def uniform_cuts(
     lows: ArrayLike, highs: ArrayLike
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    """Cuts that divide a given range of each feature into 255 equal bins.
+    """Cuts and n_bins, as of `find_cuts`, of 255 equal bins in a given range of each feature.
 
     Fewer where float32 has fewer distinct values in the range, none where low = high. Values beyond
-    the range fall into the outer bins.
-
-    Returns cuts and n_bins as `find_cuts`. Raises DataError unless lows and highs are finite, of
-    one shape (F,), and lows <= highs.
+    the range fall into the outer bins. DataError unless lows <= highs, finite, of one shape (F,).
 
     >>> cuts, n_bins = uniform_cuts([0, 2], [255, 2])
     >>> cuts[0, :3], n_bins

@@ -65,8 +65,7 @@ def cached_bank(
         As in `FeatureBank.build`.
     tile_bytes : int, optional
         Largest second copy of the bins, in tiles, see `FeatureBank.build`; by default at most half
-        of the free memory and of the free disk. It is written with the bank, which is found again
-        with or without it, and a larger one that exists is not used.
+        of the free memory and of the free disk. A larger one that exists is not used.
     name : str
         Name of the data in the list of cached banks.
 
@@ -75,8 +74,7 @@ def cached_bank(
     DataError
         The cache folder cannot be written or has no space left, or as in `FeatureBank.build`.
     SettingError
-        The source code of a family cannot be read, X holds objects other than text, or as in
-        `FeatureBank.build`.
+        The source code of a family cannot be read, or X holds objects other than text.
     """
     rows = reference_rows(X.shape[0], train_rows, reference)
     check_tile_bytes(tile_bytes)

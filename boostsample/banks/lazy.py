@@ -79,8 +79,6 @@ class LazyBank(Bank):
     DataError
         If X has no rows, or train_rows is empty or out of range. Infinite values raise when they
         are computed.
-    SettingError
-        For the families, see `Bank`, or if a setting is below 1.
     """
 
     def __init__(
@@ -319,11 +317,9 @@ def _as_slice(rows: NDArray[Any]) -> slice | None:
 
 
 class SlotCache:
-    """A bounded least-recently-used cache whose values are rows of an array.
+    """A bounded least-recently-used cache of the keys 0 .. n_keys - 1: values are rows of an array.
 
-    Keys are the integers 0 .. n_keys - 1. Each takes 4 bytes, cached or not, so that every
-    operation is one on arrays. `rows`, of shape (any, width), is replaced by a larger array as rows
-    are claimed, up to `n_rows` rows.
+    A key takes 4 bytes, cached or not. `rows` (any, width) grows to at most `n_rows` rows.
     """
 
     def __init__(self, n_keys: int, n_rows: int, width: int, dtype: DTypeLike) -> None:

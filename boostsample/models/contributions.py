@@ -41,19 +41,11 @@ class Contributions(NamedTuple):
     """What columns, families or features add to the scores of rows.
 
     ``base + values.sum(axis=1)`` is the score, up to rounding.
-
-    Attributes
-    ----------
-    base : ndarray of float64, shape (K,), or () for two classes
-        The score if nothing is known of a row.
-    values : ndarray of float64, shape (n, m, K), or (n, m) for two classes
-    names : tuple of str
-        Names of the m columns, families or features.
     """
 
-    base: NDArray[np.float64]
-    values: NDArray[np.float64]
-    names: tuple[str, ...]
+    base: NDArray[np.float64]  # (K,), or () for two classes: the score if nothing is known
+    values: NDArray[np.float64]  # (n, m, K), or (n, m) for two classes
+    names: tuple[str, ...]  # of the m columns, families or features
 
 
 def side_shares(model: Model, background: Any = None) -> NDArray[np.float64]:

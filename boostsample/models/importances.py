@@ -168,28 +168,15 @@ class FeatureUse:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What a model uses; families and features by decreasing share. `str` gives it in words.
-
-    Attributes
-    ----------
-    n_rounds, n_terms, n_labels : int
-    families : tuple of FamilyUse
-        All families.
-    features : tuple of FeatureUse
-        The first features, see `explain`.
-    n_used : int
-        Different features in use.
-    classes : tuple of str
-        Names of the labels; of the positive class alone for two classes.
-    """
+    """What a model uses; families and features by decreasing share. `str` gives it in words."""
 
     n_rounds: int
     n_terms: int
     n_labels: int
-    families: tuple[FamilyUse, ...]
-    features: tuple[FeatureUse, ...]
-    n_used: int
-    classes: tuple[str, ...]
+    families: tuple[FamilyUse, ...]  # all of them
+    features: tuple[FeatureUse, ...]  # the first ones
+    n_used: int  # different features in use
+    classes: tuple[str, ...]  # names of the labels; of two classes that of the positive one
 
     def __str__(self) -> str:
         kind = "stumps" if self.n_rounds == self.n_terms else f"rounds with {self.n_terms:,} terms"
@@ -230,23 +217,11 @@ def explain(
     n_features: int = 10,
     importances: NDArray[np.float64] | None = None,
 ) -> Explanation:
-    """The families of a model, and the first of its features.
+    """The families of a model, and the first `n_features` of its features.
 
-    Parameters
-    ----------
-    model : Model
-    classes : sequence, optional
-        Names of the labels; both names for two classes. Default: their numbers.
-    n_features : int, default 10
-        Features to name, 0 or more.
-    importances : array of float, shape (M,), optional
-        Importances of the terms, at least 0, in place of those of `model_importances`.
-
-    Raises
-    ------
-    SettingError
-        If there are not as many classes as labels, or importances as terms, or `n_features` is
-        negative.
+    `classes` are the names of the labels, both for two classes; by default their numbers.
+    `importances` (M,) of the terms are by default those of `model_importances`. SettingError if
+    there are not as many classes as labels, or importances as terms.
     """
     check_integer("n_features", n_features, 0)
     names = _class_names(model.n_labels, classes)

@@ -15,22 +15,11 @@ from boostsample.records.term_arrays import TermColumns, columns_of_terms
 
 
 class TermArrays:
-    """Terms of whole rounds as arrays.
+    """Terms of whole rounds as arrays: those of `TermColumns`, and three more.
 
-    Attributes
-    ----------
-    feature : ndarray of int64, shape (M,)
-    votes, below : ndarray of int8, shape (M, K)
-        Votes for phi = +1 and for phi = -1.
-    parent, side : ndarray of int64, shape (M,)
-        As in `boostsample.records.Term`.
-    alpha : ndarray of float64, shape (M,)
-    first : ndarray of int64, shape (R,)
-        Position of the first term of each round.
-    coefficient : ndarray of float64, shape (M,)
-        alpha as scores add it.
-    are_stumps : bool
-        Whether every round is one stump with opposite votes.
+    - `first` int64 (R,): position of the first term of each round;
+    - `coefficient` float64 (M,): alpha as scores add it;
+    - `are_stumps`: whether every round is one stump with opposite votes.
     """
 
     def __init__(self, terms: Sequence[Term], n_labels: int) -> None:

@@ -85,11 +85,8 @@ class Dataset:
         of the test rows, which are then in neither part. `name` should say so. None: the test rows
         are scored.
 
-    Raises
-    ------
-    DataError
-        The arrays do not fit each other, are empty or constant, hold infinite values, or the
-        training rows have fewer than two classes.
+    DataError if the arrays do not fit each other, are empty or constant, hold infinite values, or
+    the training rows have fewer than two classes.
     """
 
     name: str

@@ -196,17 +196,11 @@ def load_dataset(
         Seed of the synthetic sets; no other set depends on it.
     **options
         For any data set ``validation``, the share of training rows of each repetition to score in
-        place of the test rows, as in ``usps:validation=0.2``. Settings of a synthetic set. For a
-        file ``kind`` (csv, parquet, npz or svmlight, where the suffix does not tell), ``name``
-        (shown instead of the file's name), and ``label``, ``drop`` (CSV, Parquet), ``header``,
-        ``delimiter`` (CSV) or ``multilabel`` (svmlight).
+        place of the test rows, as in ``usps:validation=0.2``. Settings of a synthetic set. Options
+        of a file, see docs/data.md.
 
-    Raises
-    ------
-    SettingError
-        The name or an option is unknown, or a setting is out of range.
-    DataError
-        The data are missing, damaged, or cannot be learned from.
+    SettingError if the name or an option is unknown, or a setting is out of range; DataError if
+    the data are missing, damaged, or cannot be learned from.
     """
     seed = check_integer("seed", seed, 0)
     text, chosen = os.fspath(name_or_path), dict(options)

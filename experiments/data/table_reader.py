@@ -61,36 +61,23 @@ _DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 
 @dataclass(frozen=True)
 class TableOptions:
-    """How to read a file.
-
-    Attributes
-    ----------
-    label : str or int, optional
-        The column of the labels: its name, or its position from 0; -1 is the last.
-    drop : sequence of str or int
-        Columns to leave out.
-    category : sequence of str or int
-        Columns that stay text, such as the codes 01 and 1.
-    only : collection of str, optional
-        The columns to read beside the label, if the table has them; then `category` may hold names
-        that it lacks. Default: all.
-    header : bool, optional
-        Whether the first line of a text file names the columns. None: it does if an option names a
-        column, or if no field of a feature is a number; SettingError if only some are.
-    delimiter : str, optional
-        Default: the tab for ``.tsv``, else the first of comma, semicolon and tab that occurs in the
-        first line and is not the decimal mark.
-    decimal : str
-        The decimal mark of numbers in a text file.
-    """
+    """How to read a file. A column is given by its name or its position from 0; -1 is the last."""
 
     label: str | int | None = None
     drop: Sequence[str | int] = ()
     category: Sequence[str | int] = ()
+    """Columns that stay text, such as the codes 01 and 1."""
     only: Collection[str] | None = None
+    """The columns to read beside the label, if the table has them; then `category` may hold names
+    that it lacks. None: all."""
     header: bool | None = True
+    """Whether the first line of a text file names the columns. None: it does if an option names a
+    column, or if no field of a feature is a number; SettingError if only some are."""
     delimiter: str | None = None
+    """None: the tab for ``.tsv``, else the first of comma, semicolon and tab that occurs in the
+    first line and is not the decimal mark."""
     decimal: str = "."
+    """The decimal mark of numbers in a text file."""
 
 
 class LabelledTable(NamedTuple):
@@ -102,24 +89,13 @@ class LabelledTable(NamedTuple):
 
 
 def read_table(path: str | Path, **options: Any) -> Any:
-    """The table of a file as a pandas data frame.
+    """The table of a .csv, .tsv (also .gz) or .parquet file as a pandas data frame.
 
-    Parameters
-    ----------
-    path : str or path
-        A .csv, .tsv (also .gz) or .parquet file. A text may end in options, as in
-        ``x.csv:decimal=,:drop=ID``; a `pathlib.Path` is a path as a whole.
-    **options
-        See `TableOptions`.
-
-    Raises
-    ------
-    SettingError
-        If an option or the ending of the file is unknown, or the table lacks a column.
-    DataError
-        If the file cannot be read, is empty, has lines of different numbers of fields, names a
-        column twice, writes numbers with decimal commas unless that is its `decimal`, or writes a
-        class in two ways.
+    A text may end in options, as in ``x.csv:decimal=,:drop=ID``; a `pathlib.Path` is a path as a
+    whole. `options` are those of `TableOptions`. SettingError if an option or the ending is
+    unknown, or the table lacks a column. DataError if the file cannot be read, is empty, has lines
+    of different numbers of fields, names a column twice, writes numbers with decimal commas unless
+    that is its `decimal`, or writes a class in two ways.
     """
     if isinstance(path, str):
         path, written = split_data_text(path)

@@ -59,22 +59,14 @@ _CATEGORIES = ("category", "categorical", "enum", "dictionary")
 class FrameColumn:
     """One column of a frame.
 
-    Attributes
-    ----------
-    name : str
-        Its name, or "column 3" if columns have no names.
-    kind : {"bool", "integer", "float", "category", "date", "datetime", "empty"}
-        What it holds; datetime: dates, some with a time of the day; empty: no value at all.
-    categories : tuple of str, bool, int or float
-        Those with an indicator, in the order of the indicators.
-    other : bool
-        Whether one more indicator stands for all other categories.
+    Its kind is bool, integer, float, category, date, datetime (dates, some with a time of the day)
+    or empty (no value at all).
     """
 
-    name: str
+    name: str  # or "column 3" if columns have no names
     kind: str
-    categories: tuple[Category, ...] = ()
-    other: bool = False
+    categories: tuple[Category, ...] = ()  # those with an indicator, in the order of these
+    other: bool = False  # whether one more indicator stands for all other categories
 
     @property
     def features(self) -> list[str]:
@@ -88,22 +80,9 @@ class FrameColumn:
 class TableColumns:
     """The columns of a data frame, and how they become numbers.
 
-    Parameters
-    ----------
-    columns : sequence of FrameColumn
-
-    Attributes
-    ----------
-    columns : tuple of FrameColumn
-    names : tuple of str
-        Names of the features, the columns of the table of numbers.
-    origin : ndarray of intp, shape (number of features,)
-        The column that each feature is made of.
-
-    Raises
-    ------
-    DataError
-        If two features have the same name.
+    `columns` is a tuple of FrameColumn; `names` has the names of the features, the columns of the
+    table of numbers; `origin`, intp (number of features,), the column that each of them is made of.
+    DataError if two features have the same name.
     """
 
     def __init__(self, columns: Sequence[FrameColumn]) -> None:
@@ -116,8 +95,8 @@ class TableColumns:
             twice = Counter(self.names).most_common(1)[0][0]
             raise DataError(
                 f"features must have different names, but {twice!r} is made of columns "
-                f"{[self.columns[at].name for at in self._origins(twice)]}; rename a column or a "
-                "category"
+                f"{[column.name for column in self.columns if twice in column.features]}; rename a "
+                "column or a category"
             )
 
     @classmethod
@@ -203,12 +182,6 @@ class TableColumns:
             raise DataError(
                 f"the columns of a data frame must be text of TableColumns.to_json(), but: {error}"
             ) from error
-
-    def _origins(self, name: str) -> list[int]:
-        """The columns that features of this name are made of."""
-        return [
-            int(at) for at, feature in zip(self.origin, self.names, strict=True) if feature == name
-        ]
 
 
 def frame_of(X: Any) -> Any:
