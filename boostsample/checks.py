@@ -15,26 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError, one_line, unknown
 
-__all__ = [
-    "MOST_REPEATS",
-    "MOST_ROUNDS",
-    "budget_looks",
-    "check_choices",
-    "check_count",
-    "check_example_rows",
-    "check_example_weight",
-    "check_features",
-    "check_flag",
-    "check_integer",
-    "check_n_features",
-    "check_number",
-    "check_rows",
-    "check_scores",
-    "columns_merged_by_float32",
-    "parse_budget",
-    "warn_of_merged_columns",
-]
-
 #: Most rounds of a run; most repetitions and drawn settings, which take memory before any work.
 MOST_ROUNDS, MOST_REPEATS = 10**9, 10**4
 #: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
@@ -210,17 +190,12 @@ def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[n
 
 def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
     """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
-    columns = np.arange(n_examples) if rows is None else np.asarray(rows)
-    if columns.ndim != 1 or columns.dtype.kind not in "iu" or columns.size == 0:
+    checked = check_rows(np.arange(n_examples) if rows is None else np.asarray(rows), n_examples)
+    if not checked.size:
         raise DataError(
-            f"rows must be a non-empty vector of example indices, got shape {columns.shape} of "
-            f"{columns.dtype}; pass None for all {n_examples} examples of the bank"
+            f"rows must not be empty; pass None for all {n_examples} examples of the bank"
         )
-    if columns.min() < 0 or columns.max() >= n_examples:
-        raise DataError(
-            f"rows must be between 0 and {n_examples - 1}, got {columns.min()} to {columns.max()}"
-        )
-    return columns.astype(np.int64)
+    return checked
 
 
 def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -5,21 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = [
-    "BoostSampleError",
-    "BudgetExceeded",
-    "DataError",
-    "SettingError",
-    "ShardError",
-    "StrategyError",
-    "one_line",
-    "os_fault",
-    "printable",
-    "shortened",
-    "unknown",
-]
-
-
 _MOST = 1000
 """Most characters of a message."""
 

@@ -14,19 +14,6 @@ import numpy as np
 
 from boostsample.errors import SettingError
 
-__all__ = [
-    "HISTORY_COLUMNS",
-    "HISTORY_NAMES",
-    "MEMBER_COLUMN",
-    "SHARD_COLUMNS",
-    "TERM_COLUMN",
-    "VALIDATION_COLUMN",
-    "Column",
-    "history_row",
-    "markdown_table",
-    "note_columns",
-]
-
 
 class Column(NamedTuple):
     """One column: its name, the type of its entries, and what they are."""

@@ -90,10 +90,7 @@ def cache_entries() -> list[CacheEntry]:
 
 
 def find_cache_entries(keys: list[str] | tuple[str, ...]) -> list[CacheEntry]:
-    """The cached banks whose keys begin with the given texts, without repeats.
-
-    Raises SettingError if a text fits no bank, or several.
-    """
+    """The banks whose keys begin with these texts; SettingError if one fits none, or several."""
     known = cache_entries()
     found = {}
     for key in keys:
@@ -107,10 +104,7 @@ def find_cache_entries(keys: list[str] | tuple[str, ...]) -> list[CacheEntry]:
 
 
 def unfinished_in_cache() -> tuple[list[Path], list[Path]]:
-    """Folders left by interrupted builds and removals: abandoned ones, and recently written ones.
-
-    Another process may still be working in a recently written one.
-    """
+    """Folders of interrupted builds and removals: abandoned ones, and ones that may be in use."""
     stale: list[Path] = []
     fresh: list[Path] = []
     for folder in [*_folders(_BUILDING), *_folders(_TRASH)]:
@@ -124,7 +118,7 @@ def unfinished_in_cache() -> tuple[list[Path], list[Path]]:
 def remove_from_cache(folder: Path) -> None:
     """Remove a bank in one step; on POSIX systems, processes that read it are not disturbed.
 
-    Raises OSError if the system does not allow it; on Windows also while a process uses the bank.
+    OSError if the system does not allow it, on Windows also while a process uses the bank.
     """
     trash = folder.with_name(f"{_TRASH}{uuid.uuid4().hex}")
     with suppress(FileNotFoundError):  # removed by another process

@@ -152,8 +152,8 @@ class Dataset:
                 where = f"column {self.columns[place[0]]!r}"
             raise self._error(
                 f"values must be finite{' or NaN (missing)' if X.ndim == 2 else ''}, got "
-                f"{X[(row, *place)]} in row {row}, {where}; replace it, or leave that row out of "
-                "the data set"
+                f"{X[(row, *place)]} in row {row}, {where}; replace it, leave that row out of the "
+                "data set, or rescale values above 3.4e38 (float32)"
             )
 
     def _check_labels(self) -> None:

@@ -3,16 +3,15 @@
 Columns of numbers and truth values keep their values. A column of categories becomes one indicator
 column for each category, named "colour=red":
 
-- A missing value is NaN in all indicators of its column.
-- A category that was not there in training is 0 in all of them.
+- A missing value is NaN in all indicators of its column; a category that was not there in training
+  is 0 in all of them.
 - At most 255 indicators a column: of more categories, the 254 most frequent have their own, and all
   others, with those not there in training, share the indicator "colour=(other)". This is the rule
   of scikit-learn's ``OneHotEncoder(handle_unknown="infrequent_if_exist")``.
 - A column without any value in training is NaN for all examples.
 
 A column of dates becomes a column of numbers for each of its `DATE_PARTS`, named "day.month", and
-one of the hour if it has times of the day in training. Times with a zone are taken as the clock of
-that zone shows them; a missing date is NaN in all parts.
+one of the hour if it has times of the day in training; a missing date is NaN in all parts.
 
 `frame_of` makes frames of pandas of those of polars and Arrow. Decimals are numbers, dictionaries
 of Arrow are categories.
@@ -360,19 +359,20 @@ def _write_parts(
                 "example by pandas.to_datetime"
             )
         dates = np.full(codes.size, "NaT", "M8[s]")
-    days, months, years = (dates.astype(f"M8[{unit}]") for unit in "DMY")
-    number = days.astype(np.int64)
+    import pandas
+
+    calendar, days, day = pandas.DatetimeIndex(dates), dates.astype("M8[D]"), np.timedelta64(1, "D")
     numbers = {
-        "days": number + (dates - days).astype(np.int64) / 86400,
-        "year": years.astype(np.int64) + 1970,
-        "month": months.astype(np.int64) % 12 + 1,
-        "day": (days - months.astype("M8[D]")).astype(np.int64) + 1,
-        "weekday": (number + 3) % 7,  # 1970-01-01 was a Thursday
-        "hour": (dates - days).astype(np.int64) // 3600,
+        "days": (days - np.datetime64(0, "D")) / day + (dates - days) / day,
+        "year": calendar.year,
+        "month": calendar.month,
+        "day": calendar.day,
+        "weekday": calendar.day_of_week,
+        "hour": calendar.hour,
     }
     for at, name in enumerate(_PARTS[column.kind]):
-        part[:, at] = np.where(np.isnat(dates), np.nan, numbers[name])
-    return np.where(np.isnat(dates), np.nan, numbers["days"])
+        part[:, at] = numbers[name]
+    return np.asarray(numbers["days"])
 
 
 def _numbers(name: str, series: Any) -> NDArray[np.float64]:
