@@ -28,7 +28,7 @@ from boostsample.files.archive import (
     read_json_entry,
 )
 from boostsample.files.atomic import check_writable_file, write_file
-from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.learner import Learner
 from boostsample.models.importances import model_importances
 from boostsample.models.model import (

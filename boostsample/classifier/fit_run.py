@@ -29,7 +29,7 @@ from boostsample.classifier.inputs.fit_rows import HeldScores
 from boostsample.classifier.inputs.seen_columns import check_same_names
 from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.errors import DataError, SettingError
-from boostsample.files.booster_state import pack_state
+from boostsample.files.json_text import pack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster, differences

@@ -1,10 +1,21 @@
-"""JSON and TOML of files that anyone may have written: a ValueError for whatever is wrong."""
+"""JSON and TOML of files that anyone may have written, and the kept state of a run as JSON.
+
+The state is `Booster.small_state()`: random stream and learned state of the strategy, without the
+weights, which follow from the stumps. Arrays (as base64), scalars of NumPy, tuples and dicts are
+tagged, so that they come back as they were.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
 import tomllib
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
+
+_PLAIN = (bool, int, float, str, type(None))
 
 
 def read_json(content: bytes | str) -> Any:
@@ -29,3 +40,56 @@ def read_toml(content: bytes) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8"))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def pack_state(state: Mapping[str, Any]) -> str:
+    """A state as JSON text; equal states have equal texts. TypeError if it cannot be saved.
+
+    >>> pack_state({"best": (2, 0.5)})
+    '{"dict": [["best", {"tuple": [2, 0.5]}]]}'
+    """
+    return json.dumps(_packed(dict(state)))
+
+
+def _packed(value: Any) -> Any:
+    if _is_plain(value):
+        content = base64.b64encode(value.tobytes()).decode("ascii")
+        kind = "scalar" if isinstance(value, np.generic) else "array"
+        return {kind: [value.dtype.str, list(value.shape), content]}
+    if type(value) in _PLAIN:
+        return value
+    if type(value) is dict:
+        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
+    if type(value) is tuple:
+        return {"tuple": [_packed(item) for item in value]}
+    if type(value) is list:
+        return [_packed(item) for item in value]
+    raise TypeError(f"a {type(value).__name__} cannot be saved")
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value is an array or scalar of NumPy that its bytes, dtype and shape describe."""
+    if not isinstance(value, np.generic) and type(value) is not np.ndarray:
+        return False
+    dtype = value.dtype
+    whole = isinstance(value, np.generic) or value.flags.c_contiguous
+    return bool(whole and dtype.itemsize and dtype.names is None and not dtype.hasobject)
+
+
+def unpack_state(text: str) -> Any:
+    """The state that `pack_state` was given, to the bit and with the same types."""
+    return _unpacked(read_json(text))
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind in ("array", "scalar"):
+        dtype, shape, data = content
+        array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
+        return array[()] if kind == "scalar" else array
+    items = [_unpacked(item) for item in content]
+    return dict(items) if kind == "dict" else tuple(items)

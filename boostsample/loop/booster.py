@@ -36,7 +36,7 @@ from boostsample.checks import (
 )
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.family import Family
-from boostsample.files.booster_state import pack_state
+from boostsample.files.json_text import pack_state
 from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets

@@ -11,7 +11,7 @@ have the arrays of `run_arrays`:
   the bin index of its threshold; and those of `boostsample.records.term_arrays`.
 
 The alphas follow from the edges by the step size. ``history`` is JSON: the history rows by column.
-``state`` is JSON: what the booster needs beside them (`boostsample.files.booster_state`). ``meta``
+``state`` is JSON: what the booster needs beside them (`boostsample.files.json_text`). ``meta``
 is JSON: the kind of the file, its format, and the other entries. ``sha256`` is a checksum over all
 other entries.
 """
@@ -42,7 +42,7 @@ from boostsample.files.archive import (
     text_entry,
 )
 from boostsample.files.atomic import readable_file
-from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.hashing import sha256_of_bytes
 from boostsample.loop.committee import EXAMPLES_OF_MEMBERS, Committee
 from boostsample.records import Round, Term

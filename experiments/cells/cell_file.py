@@ -86,7 +86,7 @@ class Cell:
     about: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
     history: list[dict[str, Any]] | None = None  # history rows, if the plan requests them
-    state: dict[str, Any] | None = None  # what continues the run, see `booster_state`
+    state: dict[str, Any] | None = None  # what continues the run, see `files.json_text`
 
     @property
     def key(self) -> str:

@@ -21,7 +21,7 @@ from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.metrics import CLASS_METRICS
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.files.archive import narrowest
-from boostsample.files.booster_state import pack_state
+from boostsample.files.json_text import pack_state
 from boostsample.labels import encode, error_percent
 from boostsample.learners import make_learner
 from boostsample.loop.booster import Booster

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier import file
 from boostsample.files.archive import archive_bytes, archive_entries, json_entry, read_json_entry
-from boostsample.files.booster_state import pack_state
+from boostsample.files.json_text import pack_state
 from tests.classifier.keep_models import FOLDER
 from tests.problems import table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from boostsample.banks.bank import Bank
-from boostsample.files.booster_state import pack_state
+from boostsample.files.json_text import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.records import Round

@@ -11,7 +11,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, ShardError
-from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.shards.exchange import LocalShards, Lost
 from boostsample.shards.shard_source import ShardData

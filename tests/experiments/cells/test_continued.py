@@ -18,7 +18,7 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare_all, open_backend
-from boostsample.files.booster_state import pack_state, unpack_state
+from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump
 from boostsample.step import Step
