@@ -6,8 +6,8 @@ equal ratios, T = min(N, budget // Q), Q then the largest with that T; an exact 
 no noise.
 
 Noise: an edge estimated on T examples has variance v/T about the true edge. v is 1 - mu_j^2 in
-component j ([DF11] eq. 7; Figure 2 has v = 1), an upper bound for draws other than i.i.d. All
-functions raise SettingError for a number out of range.
+component j unless `unit_noise` is given ([DF11] eq. 7; Figure 2 has v = 1). That is an upper bound
+for draws other than i.i.d. All functions raise SettingError for a number out of range.
 """
 
 from __future__ import annotations
@@ -134,7 +134,12 @@ def expected_edge_families(
 
 
 def best_expected_edge(
-    mixture: Mixture, n_features: int, n_examples: int, budget: int
+    mixture: Mixture,
+    n_features: int,
+    n_examples: int,
+    budget: int,
+    *,
+    unit_noise: float | None = None,
 ) -> _BestPair:
     """Q and T of the largest e(Q,T) with Q T <= budget: MAS Naive, [DF11] 4.1.
 
@@ -150,14 +155,25 @@ def best_expected_edge(
         F and N, at least 1.
     budget : int
         Looks, at least 1.
+    unit_noise : float, optional
+        As in `expected_edge`.
     """
-    _, q, t, edge, _ = best_expected_edge_family([mixture], [n_features], n_examples, budget)
+    _, q, t, edge, _ = best_expected_edge_family(
+        [mixture], [n_features], n_examples, budget, unit_noise=unit_noise
+    )
     return _BestPair(q, t, edge)
 
 
-def expected_edge_curve(mixture: Mixture, n_features: int, n_examples: int, budget: int) -> _Curve:
+def expected_edge_curve(
+    mixture: Mixture,
+    n_features: int,
+    n_examples: int,
+    budget: int,
+    *,
+    unit_noise: float | None = None,
+) -> _Curve:
     """e(Q,T) for all candidates of `best_expected_edge`, for calibration and figures."""
-    models, noise = _models([mixture])
+    models, noise = _models([mixture], unit_noise)
     candidates, _ = _candidates((_at_least_one("n_features", n_features),), n_examples, budget)
     pairs = zip(candidates.n_features.T, candidates.inverse[0].tolist(), strict=True)
     edges = np.array([_edge(models, noise, q.copy(), t) for q, t in pairs])
@@ -165,7 +181,12 @@ def expected_edge_curve(mixture: Mixture, n_features: int, n_examples: int, budg
 
 
 def best_expected_edge_family(
-    mixtures: Sequence[Mixture], sizes: Sequence[int], n_examples: int, budget: int
+    mixtures: Sequence[Mixture],
+    sizes: Sequence[int],
+    n_examples: int,
+    budget: int,
+    *,
+    unit_noise: float | None = None,
 ) -> _FamilyChoice:
     """Family, Q and T of the largest e(Q 1{l=1}, .., Q 1{l=K}, T): MAS 1.Q, [DF11] 4.1.
 
@@ -175,7 +196,7 @@ def best_expected_edge_family(
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
-    models, noise = _models(mixtures)
+    models, noise = _models(mixtures, unit_noise)
     candidates, lengths = _candidates(tuple(sizes), n_examples, budget)
     n_features, examples, inverse = candidates
     best, edges = np.empty(len(mixtures), np.int64), np.empty(len(mixtures))
@@ -188,7 +209,12 @@ def best_expected_edge_family(
 
 
 def allocate(
-    mixtures: Sequence[Mixture], sizes: Sequence[int], n_examples: int, budget: int
+    mixtures: Sequence[Mixture],
+    sizes: Sequence[int],
+    n_examples: int,
+    budget: int,
+    *,
+    unit_noise: float | None = None,
 ) -> _FamilyCounts:
     """Q_1..Q_K and T by greedy increments from zero: MAS Q.1, [DF11] 4.1.
 
@@ -203,7 +229,7 @@ def allocate(
     """
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
-    models, noise = _models(mixtures)
+    models, noise = _models(mixtures, unit_noise)
     limits = np.array([_at_least_one("sizes", size) for size in sizes], np.int64)
     _at_least_one("n_examples", n_examples)
     _at_least_one("budget", budget)
@@ -225,16 +251,23 @@ def expected_maximum(n: int) -> float:
 
 
 def gaussian_expected_edge(
-    n_features: int, n_examples: float, variance: float, *, mean: float = 0.0
+    n_features: int,
+    n_examples: float,
+    variance: float,
+    *,
+    mean: float = 0.0,
+    unit_noise: float = 1.0,
 ) -> float:
     """e(Q,T) in closed form for edges N(mean, variance): [DF11] eq. 17, rescaled; Figure 2.
 
-    Returns mean + variance / sqrt(variance + 1/T) * c_Q.
+    Returns mean + variance / sqrt(variance + v/T) * c_Q.
     """
     if not 0 < variance < math.inf:
         raise SettingError(f"variance must be above 0 and finite, got {variance}")
-    scale = math.sqrt(variance + _inverse(n_examples))
-    return mean + variance / scale * expected_maximum(n_features)
+    if not 0 <= unit_noise < math.inf:
+        raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
+    noise = unit_noise * _inverse(n_examples)
+    return mean + variance / math.sqrt(variance + noise) * expected_maximum(n_features)
 
 
 class _Candidates(NamedTuple):
@@ -264,7 +297,7 @@ def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_
     return _Candidates(features, examples, inverse), lengths
 
 
-def _models(mixtures: Sequence[Mixture], unit_noise: float | None = None) -> tuple[Array, Array]:
+def _models(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Array, Array]:
     """Parameters of the mixtures (K, 3, J), and noise v (K, J), empty by default."""
     models = stack_mixtures(mixtures)
     if unit_noise is None:

@@ -95,6 +95,36 @@ def test_one_gaussian_is_equation_17(variance: float) -> None:
             assert e == pytest.approx(closed, abs=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("variance", "budget", "best"),
+    [
+        (1e-2, 1_000, 13),
+        (1e-2, 10_000, 51),
+        (1e-2, 100_000, 290),
+        (1e-2, 600_000, 1279),
+        (1e-4, 1_000, 5),
+        (1e-4, 10_000, 6),
+        (1e-4, 100_000, 13),
+        (1e-4, 600_000, 37),
+    ],
+)
+def test_optima_of_figure_2(variance: float, budget: int, best: int) -> None:
+    """Among all Q, and on the grid of `best_expected_edge`, which gives away next to nothing."""
+    plan = best_expected_edge(Mixture(1.0, 0.0, variance), 10**6, 10**9, budget, unit_noise=1)
+    assert plan.n_examples == budget // plan.n_features
+    assert plan.n_features == pytest.approx(best, rel=0.15)
+
+    def closed(q: int) -> float:
+        return gaussian_expected_edge(q, budget / q, variance)
+
+    top = closed(best)
+    assert plan.edge >= 0.997 * top
+    if COMPILED:
+        near = range(max(1, best // 2), 2 * best, max(1, best // 100))
+        assert max(closed(q) for q in near) == pytest.approx(top, rel=1e-4)
+        assert max(near, key=closed) == pytest.approx(best, rel=0.04)
+
+
 @pytest.mark.parametrize("budget", [1, 7, 99, 100, 250, 10**5])
 @pytest.mark.parametrize("n_features", [1, 3, 40])
 def test_plans_keep_to_the_rules(n_features: int, budget: int) -> None:
@@ -174,10 +204,11 @@ def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Genera
     together = fit_gaussians(rng.normal(0.05, 0.02, (3, 16)))
     one_by_one = [Mixture(*each.parameters) for each in together]
     how = [30, 400, 9], 5_000, 50_000
-    best = best_expected_edge_family(together, *how)
-    other = best_expected_edge_family(one_by_one, *how)
-    assert best[:4] == other[:4]
-    np.testing.assert_array_equal(best.edges, other.edges)
-    counts, n_examples, edge = allocate(together, *how)
-    want = allocate(one_by_one, *how)
-    assert (counts.tolist(), n_examples, edge) == (want[0].tolist(), *want[1:])
+    for unit_noise in (None, 1.0):
+        best = best_expected_edge_family(together, *how, unit_noise=unit_noise)
+        other = best_expected_edge_family(one_by_one, *how, unit_noise=unit_noise)
+        assert best[:4] == other[:4]
+        np.testing.assert_array_equal(best.edges, other.edges)
+        counts, n_examples, edge = allocate(together, *how, unit_noise=unit_noise)
+        want = allocate(one_by_one, *how, unit_noise=unit_noise)
+        assert (counts.tolist(), n_examples, edge) == (want[0].tolist(), *want[1:])
