@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier
+from tests.classifier.conftest import Data
 
 try:
     import sklearn.callback as sklearn_callback
@@ -19,14 +18,6 @@ except ImportError:
 needs_callbacks = pytest.mark.skipif(
     sklearn_callback is None, reason="scikit-learn has callbacks from 1.9 on"
 )
-
-Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-@pytest.fixture(scope="module")
-def iris() -> Data:
-    X, y = load_iris(return_X_y=True)
-    return X, y
 
 
 class Recorder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,7 +81,7 @@ def test_a_broken_fit_goes_on_to_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     X, y = data(kind)
-    error = MemoryError if kind == "two" else SystemExit
+    error = {"classes": SystemExit, "two": MemoryError, "labels": KeyboardInterrupt}[kind]
     monkeypatch.setattr(Stops, "error", error)
     weight = np.random.default_rng(2).integers(0, 3, 70).astype(float)
     want = bits(classifier(learner=learner).fit(X, y, weight), X)
@@ -145,29 +144,6 @@ def test_other_settings_and_data_are_refused(path: Path) -> None:
         with pytest.raises(DataError, match=message):
             classifier(path, **settings).fit(**data_given)
     assert path.read_bytes() == before
-
-
-def test_ctrl_c_leaves_a_checkpoint_and_a_message(
-    path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    X, y = data()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    def choose(self: Stops, step: Step) -> Stump:
-        if step.round == 4:
-            signal.raise_signal(signal.SIGINT)
-        return UniformNaive.choose(self, step)
-
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(Stops, "choose", choose)
-            with pytest.raises(KeyboardInterrupt):
-                classifier(path).fit(X, y)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert rounds_in(path) == 4
-    assert f"interrupted: '{path}' holds the rounds up to 4" in capsys.readouterr().err
-    assert bits(classifier(path).fit(X, y), X) == bits(classifier().fit(X, y), X)
 
 
 def test_settings_of_the_checkpoint_are_checked() -> None:

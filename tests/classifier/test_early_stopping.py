@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
-from sklearn.datasets import load_digits
 from sklearn.metrics import accuracy_score, log_loss, recall_score
 
 from boostsample import DataError, SettingError
@@ -18,15 +17,8 @@ from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
 from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
 from boostsample.labels import classify, encode
 from boostsample.records import Round
+from tests.classifier.conftest import Data
 from tests.classifier.stump_fits import classifier
-
-Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-@pytest.fixture(scope="module")
-def digits() -> Data:
-    X, y = load_digits(return_X_y=True)
-    return X[:600], y[:600]
 
 
 class _Scripted:
@@ -262,18 +254,9 @@ def none(*_: Any) -> Any:
         ({"eval_metric": "f1"}, {}, SettingError, "log_loss, error, balanced_error, auc, a func"),
         ({"eval_metric": none}, {}, SettingError, "must return a number: "),
         ({}, {"eval_set": "X"}, SettingError, r"must be a sequence of \(X, y\) or"),
-        (
-            {"eval_metric": "auc"},
-            {"X_val": "X[:1]", "y_val": "y[:1]"},
-            DataError,
-            "eval_metric='auc' needs held-out rows of two classes, got 1 rows",
-        ),
-        (
-            {"early_stopping": False},
-            {"X_val": "X", "y_val": "y"},
-            SettingError,
-            "and all with n_rounds='auto', early_stopping=True",
-        ),
+        ({"eval_metric": "auc"}, {"X_val": "X[:1]", "y_val": "y[:1]"}, DataError, "got 1 rows"),
+        ({"early_stopping": False}, {"X_val": "X", "y_val": "y"}, SettingError, "and all with"),
+        ({"calibration": "platt"}, {}, SettingError, "known: None, auto, rule, temperature"),
         ({}, {"X_val": "X"}, SettingError, "must be given together"),
         ({}, {"sample_weight_val": "y"}, SettingError, "only with them"),
         ({"validation_fraction": 1}, {}, SettingError, "must be above 0 and below 1, got 1"),

@@ -167,6 +167,10 @@ def without(name: str) -> Callable[[dict[str, Any]], None]:
             other_meta(families=[{"name": "columns", "settings": {"x": 1}, "n_features": 1}]),
             "its family 'columns' refuses its settings",
         ),
+        (
+            other_meta(families=[{"name": "columns", "settings": {"columns": 0}, "n_features": 2}]),
+            "must have 2 features, but has 1 here",
+        ),
         (other_meta(settings={"hue": {"texts": []}}), "setting 'hue' is unknown"),
         (other_meta(settings={"bank": {"magic": 1}}), "a value of an unknown form, 'magic'"),
         (other_meta(attributes={}), "it lacks the attribute 'classes_'"),

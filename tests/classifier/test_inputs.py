@@ -10,24 +10,18 @@ import pytest
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.families import Columns, Text, column_groups, text_family
+from tests.classifier.conftest import Data
 
 MODEL = BoostSampleClassifier("uniform-q1", n_rounds=20, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def iris() -> tuple[NDArray[Any], NDArray[Any]]:
-    X, y = load_iris(return_X_y=True)
-    return X, y
-
-
-@pytest.fixture(scope="module")
-def frame(iris: tuple[NDArray[Any], NDArray[Any]]) -> Any:
+def frame(iris: Data) -> Any:
     import pandas
 
     names = ["sepal_length", "sepal_width", "petal_length", "petal_width"]
@@ -40,9 +34,7 @@ def fitted(X: Any, y: Any, families: Any) -> BoostSampleClassifier:
 
 
 @pytest.mark.parametrize("families", [{"sepal": "0-1", "petal": slice(2, 4)}, {"petal": [2, 3]}])
-def test_groups_of_columns_of_an_array(
-    iris: tuple[NDArray[Any], NDArray[Any]], families: Any
-) -> None:
+def test_groups_of_columns_of_an_array(iris: Data, families: Any) -> None:
     X, y = iris
     model = fitted(X, y, families)
     assert model.families is not None
@@ -53,7 +45,7 @@ def test_groups_of_columns_of_an_array(
 
 
 def test_sparse_matrices_give_the_model_of_dense_ones(
-    iris: tuple[NDArray[Any], NDArray[Any]],
+    iris: Data,
 ) -> None:
     X, y = iris
     X = np.where(X > 3, X, 0)
@@ -90,9 +82,7 @@ def test_documents_are_what_scikit_learn_s_vectorizer_makes_of_them() -> None:
     np.testing.assert_array_equal(piped.decision_function(documents), scores)
 
 
-def test_a_frame_has_columns_and_a_series_has_none(
-    iris: tuple[NDArray[Any], NDArray[Any]], frame: Any
-) -> None:
+def test_a_frame_has_columns_and_a_series_has_none(iris: Data, frame: Any) -> None:
     with pytest.raises(DataError, match=r"at least one column, got a data frame of shape \(150, 0"):
         clone(MODEL).fit(frame[[]], iris[1])
     with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim.*DataFrame)"):

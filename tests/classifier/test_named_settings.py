@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -16,12 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.learners import Tree
 from boostsample.strategies import UCB
-
-
-@pytest.fixture(scope="module")
-def iris() -> tuple[NDArray[Any], NDArray[Any]]:
-    X, y = load_iris(return_X_y=True)
-    return X, y
+from tests.classifier.conftest import Data
 
 
 def nested(model: BoostSampleClassifier) -> dict[str, Any]:
@@ -61,7 +54,7 @@ def test_setting_one_writes_it_into_the_name() -> None:
     assert nested(instance)["strategy__exploration"] == 0.5
 
 
-def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> None:
+def test_a_grid_search_reaches_them(iris: Data) -> None:
     model = BoostSampleClassifier("ucb", "tree", n_rounds=2, families={"a": "0-1", "b": "2-3"})
     grid = {"strategy__exploration": [0.1, 1.0], "learner__n_leaves": [2, 4]}
     found = GridSearchCV(model.set_params(random_state=0), grid, cv=2).fit(*iris)
@@ -78,7 +71,7 @@ def test_a_grid_search_reaches_them(iris: tuple[NDArray[Any], NDArray[Any]]) -> 
 
 
 def test_the_default_learner_takes_the_settings_of_its_tree(
-    iris: tuple[NDArray[Any], NDArray[Any]],
+    iris: Data,
 ) -> None:
     model = BoostSampleClassifier(n_rounds=1, random_state=0)
     model.set_params(learner__n_leaves=5)

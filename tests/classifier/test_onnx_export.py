@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -157,13 +157,6 @@ def test_what_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     model.classes_ = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
     with pytest.raises(SettingError, match="knows classes of text, numbers and truth values"):
         to_onnx(model)
-    real = builtins.__import__
-
-    def absent(name: str, *args: Any, **settings: Any) -> Any:
-        if name == "onnx":
-            raise ImportError(name)
-        return real(name, *args, **settings)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.setitem(sys.modules, "onnx", None)  # it cannot be imported
     with pytest.raises(SettingError, match=r"pip install 'boostsample\[onnx\]'"):
         to_onnx(model)

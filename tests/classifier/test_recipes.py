@@ -16,7 +16,6 @@ from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import (
-    GridSearchCV,
     TunedThresholdClassifierCV,
     cross_val_predict,
     learning_curve,
@@ -64,12 +63,6 @@ RECIPES: dict[str, Callable[[Any, Any], Any]] = {
         log_loss(y, cross_val_predict(MODEL, X, y, method="predict_proba", **CV)) < 0.4
     ),
     "learning_curve": lambda X, y: rises(learning_curve(MODEL, X, y, train_sizes=[0.2, 1], **CV)),
-    "grid search": lambda X, y: (
-        GridSearchCV(MODEL, {"n_rounds": [1, 20]}, scoring="neg_log_loss", **CV)
-        .fit(X, y)
-        .best_estimator_.n_rounds_
-        == 20
-    ),
     "permutation_importance": lambda X, y: useful(
         permutation_importance(MODEL, X, y, random_state=0).importances_mean
     ),

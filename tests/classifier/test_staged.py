@@ -7,19 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction import prediction_mixin
-
-Data = tuple[NDArray[Any], NDArray[Any]]
-
-
-@pytest.fixture(scope="module")
-def digits() -> Data:
-    X, y = load_digits(return_X_y=True)
-    return X[:400], y[:400]
+from tests.classifier.conftest import Data
 
 
 def targets(kind: str, y: NDArray[Any]) -> NDArray[Any]:
