@@ -29,6 +29,40 @@ NARROW = Mixture(1.0, 0.02, 0.02**2)
 WIDE = Mixture([0.7, 0.3], [0.02, 0.08], [0.02**2, 0.03**2])
 
 
+@pytest.mark.parametrize(
+    ("n_features", "n_examples", "edge"),
+    [
+        (1, 100, 0.038000),
+        (10, 100, 0.059581),
+        (10, 1000, 0.088984),
+        (50, 300, 0.093501),
+        (100, 50, 0.064963),
+        (50, 1000, 0.114060),
+    ],
+)
+def test_reference_values(n_features: int, n_examples: int, edge: float) -> None:
+    assert expected_edge(WIDE, n_features, n_examples, unit_noise=1) == pytest.approx(
+        edge, abs=6e-7
+    )
+
+
+@pytest.mark.parametrize(
+    ("counts", "n_examples", "edge"),
+    [
+        ((5, 5), 1000, 0.071929),
+        ((10, 1), 300, 0.036676),
+        ((1, 10), 300, 0.072336),
+        ((20, 30), 1000, 0.105979),
+    ],
+)
+def test_reference_values_of_families(
+    counts: tuple[int, int], n_examples: int, edge: float
+) -> None:
+    assert expected_edge_families(
+        [NARROW, WIDE], counts, n_examples, unit_noise=1
+    ) == pytest.approx(edge, abs=6e-7)
+
+
 def brute_force(
     mixtures: Sequence[Mixture], counts: Sequence[int], n_examples: float, v: float | None
 ) -> float:
