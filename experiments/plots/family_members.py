@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample import families as package
 from boostsample.checks import check_count, check_integer
-from boostsample.errors import BoostSampleError, DataError, SettingError, unknown
+from boostsample.errors import BoostSampleError, DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plots.drawing import styled_axes
 from boostsample.family import Family, ImageFamily, check_image_shape
@@ -289,14 +289,9 @@ def families_for_members(
     if names is None:
         return list(known.values())
     chosen = []
-    for name, settings in names.items():
-        if name not in known:
-            wanted = [(name, settings)]
-            chosen += families_by_name(wanted, image_shape, seed=seed, data="images of this shape")
-            continue
-        current = known[name].settings()
-        for setting in settings:
-            if setting not in current:
-                raise unknown(f"setting of family {name!r}", setting, current)
-        chosen.append(type(known[name])(**{**current, **settings}) if settings else known[name])
+    for pair in names.items():
+        if pair[0] in known and not pair[1]:
+            chosen.append(known[pair[0]])
+        else:
+            chosen += families_by_name([pair], image_shape, seed=seed, data="images of this shape")
     return chosen

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
@@ -96,14 +96,6 @@ def test_a_picture_is_written_whole(
         text = "".join(ET.fromstring(content).itertext())
         assert "laminating" in text
         assert "stumps" in text
-
-
-def test_places_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be written: No such file or directory; name"):
-        check_picture(tmp_path / "no" / "x.svg")
-    (tmp_path / "d.svg").mkdir()
-    with pytest.raises(DataError, match=r"cannot be written: .*folder"):
-        check_picture(tmp_path / "d.svg")
 
 
 def made(*names: str) -> Results:

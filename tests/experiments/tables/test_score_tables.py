@@ -155,15 +155,6 @@ def test_charged_columns_take_no_part() -> None:
     assert only(results(runs + charged)).rows == without.rows
 
 
-def test_several_folders_one_table_a_data_set() -> None:
-    first = results([curve("a", 0), curve("a", 0, data="other")])
-    second = results([curve("b", 0, data="third")])
-    names = [table.data for table in result_table([first, second], "loss")]
-    assert names == ["made", "other", "third"]
-    with pytest.raises(SettingError, match="the data set 'other' is in two of the results folders"):
-        result_table([first, results([curve("b", 0, data="other")])], "loss")
-
-
 def test_transposed_twice_is_the_same_cells() -> None:
     table = only(noisy())
     other = table.transposed()

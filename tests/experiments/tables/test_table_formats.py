@@ -15,12 +15,7 @@ from matplotlib.ft2font import FT2Font, LoadFlags
 from rich.console import Console
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.comparison import compare
-from boostsample.experiments.tables.comparison_tables import looks_table
 from boostsample.experiments.tables.formats import (
     CSV_COLUMNS,
     FORMATS,
@@ -303,19 +298,6 @@ def test_names_are_no_markup() -> None:
     table = Table(names[0], ("a", names[1]), (names[2:],))
     Console(file=stream, width=80).print(to_terminal(table, 80))
     assert all(name in stream.getvalue() for name in names)
-
-
-def test_looks_by_purpose() -> None:
-    plan = Plan(strategies=parse_names("full,uniform-naive:n_features=2"), marks=(6,), repeats=2)
-    comparison = compare(load_dataset("chess(d=3,n=60)"), plan)
-    table = looks_table(comparison)
-    assert table.header == ("strategy", "budget", "search", "modelling", "finish", "ms")
-    assert [row[:-1] for row in table.rows] == [
-        ("full", "135", "135", "0", "45"),
-        ("uniform-naive:n_features=2", "450", "90", "0", "45"),
-    ]
-    assert all(float(row[-1]) > 0 for row in table.rows)
-    assert to_text(table).splitlines()[1].startswith("strategy  ")
 
 
 SMALL = str(RESULTS / "df11-mnist-noise")
