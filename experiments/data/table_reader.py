@@ -281,7 +281,7 @@ def _flag(value: Any) -> bool:
 
 def _column(value: Any) -> str | int:
     """A column by its name or, if that is a whole number, its position."""
-    if isinstance(value, bool) or not isinstance(value, str | int) or value == "":
+    if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise TypeError
     try:
         return int(value)
@@ -518,7 +518,7 @@ def _warn_of_few_texts(texts: Any, decimal: str, where: str) -> None:
     known = texts.drop_null()
     is_number = compute.match_substring_regex(known, _NUMBER.replace("[.]", f"[{decimal}]"))
     wrong = compute.filter(known, compute.invert(is_number))
-    if len(wrong) <= _FEW_TEXTS * len(known):
+    if 0 < len(wrong) <= _FEW_TEXTS * len(known):
         warnings.warn(
             f"{where} becomes categories, because {len(wrong):,} of its {len(known):,} values "
             f"{'is no number' if len(wrong) == 1 else 'are no numbers'}, such as "

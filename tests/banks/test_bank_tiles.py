@@ -207,14 +207,6 @@ def test_the_copy_takes_half_of_the_free_disk(
     assert has_copy(opened(X, tile_bytes=COPY))
 
 
-def test_checksums_are_those_of_a_bank_without_a_copy(X: NDArray[np.float32]) -> None:
-    digests = [
-        make_bank(form, [Columns(range(F))], X).digest()
-        for form in ("memory", "memory:tile_bytes=0", "disk", "disk:tile_bytes=0")
-    ]
-    assert digests == digests[:1] * 4
-
-
 def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,16 +223,6 @@ def test_a_results_folder_and_its_cells_do_not_depend_on_the_copy(
     assert json.loads(plan.read_text())["entries"]["bank"] == "memory:tile_bytes=0"
     assert main(["compare", "--grid", str(plan), "--results", "one"]) == 0
     assert len(list(Path("one").rglob("*.npz"))) == 1
-
-
-def test_the_copy_counts_as_memory_unless_it_is_a_mapped_file(X: NDArray[np.float32]) -> None:
-    sizes = {
-        form: make_bank(form, [Columns(range(F))], X).nbytes
-        for form in ("memory", "memory:tile_bytes=0", "disk", "disk:tile_bytes=0")
-    }
-    index = 8 * F + 4 * 8 * TILES
-    assert sizes["memory"] - sizes["memory:tile_bytes=0"] == COPY + index
-    assert sizes["disk"] - sizes["disk:tile_bytes=0"] == index
 
 
 @pytest.mark.parametrize(

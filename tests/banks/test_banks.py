@@ -273,13 +273,6 @@ def test_cuts_come_from_the_reference_rows(X: NDArray[np.float32]) -> None:
     assert n_bins.max() <= 61
 
 
-def test_values_beyond_the_reference_rows_fall_into_the_outer_bins() -> None:
-    X = np.array([[1.0], [2.0], [-50.0], [50.0], [np.nan]], np.float32)
-    for form in FORMS:
-        bank = make_bank(form, [Powers(1, 1)], X, np.array([0, 1]), reference=2)
-        assert bank.take(np.array([0]), np.arange(5)).tolist() == [[1, 2, 1, 2, 0]]
-
-
 def test_a_declared_range_makes_bins_of_equal_width(X: NDArray[np.float32]) -> None:
     for form in FORMS:
         family = Ranged(4, 6, "ranged", -2.55, 2.55)
