@@ -128,8 +128,13 @@ class Results:
             self,
             settings={**self.settings, "data_sets": named},
             table=self.table[self.table["data"] == data],
-            runs=[run for run in self.runs if run.data == data],
+            runs=[run for run in self.runs if data in (run.data, _spelled(run.data))],
         )
+
+
+def _spelled(name: str) -> str:
+    """A name as tables spell it, with escapes for what is no text."""
+    return name.encode("utf-8", "backslashreplace").decode()
 
 
 def make_results(
@@ -182,8 +187,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
                     "the command that began it again"
                 )
             return results
-        for data in record["data_sets"]:  # spelled as in the tables, where not all names are text
-            data["name"] = data["name"].encode("utf-8", "backslashreplace").decode()
+        for data in record["data_sets"]:
+            data["name"] = _spelled(data["name"])
         names = [data["name"] for data in record["data_sets"]]
         table = _typed(folder / TABLE, schema, names)
         history = _texts(folder / HISTORY) if record.get("history") else []
