@@ -326,47 +326,43 @@ def _eight_edges(
             address = builder.bitcast(builder.gep(data, [place]), kind.as_pointer())
             return builder.load(address, align=sig.args[array].dtype.bitwidth // 8)
 
-        def edges_of(first: int, whole: Any, value: Any) -> list[Any]:
-            """The edges of the part of the labels from `first` on, and their sums below."""
-            kind, narrow = value.type, _llvm(value.type.count, 32)
+        def edges_of(number: int, with_sums: bool, with_floor: bool) -> list[Any]:
+            """The edges of one part of the labels, and their sums below."""
+            whole, so_far = (_parts(builder, value)[number] for value in args[5:7])
+            kind, narrow = so_far.type, _llvm(so_far.type.count, 32)
+            sizes, size, floor = [], kind.count, _called(builder, "fabs", whole)
+            for b in range(LANES):
+                place = b * stride.literal_value + LANES * number
+                weights = bin_of(0, place, narrow)
+                so_far = builder.fadd(so_far, builder.fpext(weights, kind) if widens else weights)
+                if with_sums:
+                    so_far = builder.fadd(so_far, bin_of(1, place, kind))
+                # Rounded once, as is the sum: the product is exact.
+                above = _called(builder, "fma", _constant(kind, -2.0), so_far, whole)
+                edge = _called(builder, "fabs", above)
+                if with_floor:
+                    edge = builder.select(builder.fcmp_ordered(">", edge, floor), edge, floor)
+                sizes.append(edge)
+            while len(sizes) > 1:
+                folds = sizes[0].type.count == LANES
+                pairs = zip(sizes[::2], sizes[1::2], strict=True)
+                sizes = [_folded(builder, *pair, size) for pair in pairs]
+                size = size // 2 if folds else size
+            return [sizes[0], so_far]
 
-            def edges(with_sums: bool, with_floor: bool) -> list[Any]:
-                so_far, sizes, size = value, [], kind.count
-                floor = _called(builder, "fabs", whole)
-                for b in range(LANES):
-                    place = b * stride.literal_value + first
-                    weights = bin_of(0, place, narrow)
-                    so_far = builder.fadd(
-                        so_far, builder.fpext(weights, kind) if widens else weights
-                    )
-                    if with_sums:
-                        so_far = builder.fadd(so_far, bin_of(1, place, kind))
-                    # Rounded once, as is the sum: the product is exact.
-                    above = _called(builder, "fma", _constant(kind, -2.0), so_far, whole)
-                    edge = _called(builder, "fabs", above)
-                    if with_floor:
-                        edge = builder.select(builder.fcmp_ordered(">", edge, floor), edge, floor)
-                    sizes.append(edge)
-                while len(sizes) > 1:
-                    folds = sizes[0].type.count == LANES
-                    pairs = zip(sizes[::2], sizes[1::2], strict=True)
-                    sizes = [_folded(builder, *pair, size) for pair in pairs]
-                    size = size // 2 if folds else size
-                return [sizes[0], so_far]
+        def edges(with_sums: bool, with_floor: bool) -> list[Any]:
+            parts = [edges_of(at, with_sums, with_floor) for at in range(len(below.parts))]
+            total = parts[0][0] if len(parts) == 1 else builder.fadd(parts[0][0], parts[1][0])
+            return [total, *(end for _, end in parts)]
 
-            def of_sides(with_floor: bool) -> list[Any]:
-                if not widens:  # there are no sums
-                    return edges(False, with_floor)
-                fresh = lambda: edges(False, with_floor), lambda: edges(True, with_floor)
-                return _either(builder, args[2], *fresh)
+        def of_sides(with_floor: bool) -> list[Any]:
+            if not widens:  # there are no sums
+                return edges(False, with_floor)
+            fresh = lambda: edges(False, with_floor), lambda: edges(True, with_floor)
+            return _either(builder, args[2], *fresh)
 
-            return _either(builder, args[7], lambda: of_sides(True), lambda: of_sides(False))
-
-        parts = zip(_parts(builder, args[5]), _parts(builder, args[6]), strict=True)
-        done = [edges_of(LANES * number, *part) for number, part in enumerate(parts)]
-        edges = done[0][0] if len(done) == 1 else builder.fadd(done[0][0], done[1][0])
-        ends = _whole(builder, [end for _, end in done])
-        return context.make_tuple(builder, sig.return_type, [edges, ends])
+        total, *ends = _either(builder, args[7], lambda: of_sides(True), lambda: of_sides(False))
+        return context.make_tuple(builder, sig.return_type, [total, _whole(builder, ends)])
 
     pair = types.Tuple((Vector(LANES, below.bits), below))
     return pair(hist, sums, fresh, at, stride, whole, below, two_sided), codegen
