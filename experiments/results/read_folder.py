@@ -175,8 +175,10 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     folder = Path(path)
     record = read_plan(folder) if folder.is_dir() else None
     if record is None:
-        fault = f"has no results: {PLAN} is missing" if folder.is_dir() else "is not a folder"
-        raise DataError(f"'{folder}' {fault}; name a folder that boostsample compare has filled")
+        fault = "is not a folder; name one"
+        if folder.is_dir():
+            fault = f"has no results: {PLAN} is missing; name a folder"
+        raise DataError(f"'{folder}' {fault} that boostsample compare has filled")
     schema = TABLE_SCHEMA if record.get("curves", True) else RESULT_SCHEMA
     try:
         if not record["complete"]:
