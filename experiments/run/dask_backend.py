@@ -213,13 +213,18 @@ class DaskBackend(Backend):
         client = self._client
         try:
             async with self._sending:
-                if self._data is None or self._data.status != "finished":
+                if self._data is None:
                     self._data = await client.scatter(self._prepared, hash=False, broadcast=True)
+                data = self._data
             order = task, before, str(cache_dir().absolute()), uuid.uuid4().hex
-            cell = client.submit(_work_there, versions_here(), self._data, *order, pure=False)
+            cell = client.submit(_work_there, versions_here(), data, *order, pure=False)
             try:
                 trained: Cell = await cell
                 return trained
+            except CancelledError:  # all workers with the data were lost, or the scheduler
+                if self._data is data:
+                    self._data = None
+                raise
             finally:
                 cell.release()  # which stops it
         except asyncio.CancelledError:

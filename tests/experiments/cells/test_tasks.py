@@ -64,12 +64,8 @@ def test_streams_are_those_of_stored_results() -> None:
         (data,) = settings["data_sets"]
         for strategy in data["strategies"]:
             if "grid" not in strategy:
-                text = (
-                    f"{strategy['strategy']}:{strategy['settings']}"
-                    if strategy["settings"]
-                    else strategy["strategy"]
-                )
-                variant = Variant.parse(text)
+                parts = filter(None, (strategy["strategy"], strategy["settings"]))
+                variant = Variant.parse(":".join(parts))
                 streams = (
                     variant.stream(data["name"], settings["seed"], repetition).entropy
                     for repetition in range(settings["repeats"])

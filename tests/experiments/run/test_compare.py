@@ -132,18 +132,6 @@ def test_training_that_ends_early_repeats_its_last_state_and_says_so() -> None:
     assert "later rows repeat the last state" in note
 
 
-def test_several_labels_a_row_give_the_share_of_wrong_labels(rng: np.random.Generator) -> None:
-    X = rng.normal(size=(80, 3)).astype(np.float32)
-    y = (X + rng.normal(scale=0.3, size=X.shape) > 0).astype(np.int8)
-    plan = Plan(strategies=parse_names("full"), marks=(8,), repeats=1)
-    (row,) = compare(Dataset("labels", X, y, ("a", "b", "c")), plan).rows
-    assert 0 < row["test_error"] < 40
-    n_labels = 20 * 3
-    assert row["test_error"] * n_labels / 100 == pytest.approx(
-        round(row["test_error"] * n_labels / 100)
-    )
-
-
 def test_looks_add_up_and_history_is_kept_only_when_asked_for(data: Dataset) -> None:
     plain = compare(data, SMALL)
     assert plain.history == []
