@@ -11,7 +11,6 @@ are limited; seeds are 0, 1, ... CatBoost is no dependency of the tests: `pip in
 from __future__ import annotations
 
 import argparse
-import csv
 import importlib
 import itertools
 import json
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
+from tests.experiments import markdown
 from tests.experiments.classifier_sets import SETS
 from tests.paths import ROOT
 
@@ -169,31 +169,25 @@ def measure(
     data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
 ) -> None:
     """Measure what the file does not have yet; each line is written as soon as it is known."""
-    known = set()
+    known: set[tuple[str, str, int]] = set()
     if target.exists():
-        with target.open(newline="", encoding="ascii") as stream:
-            known = {(r["data"], r["library"], int(r["split"])) for r in csv.DictReader(stream)}
-    with target.open("a", newline="", encoding="ascii") as stream:
-        writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-        if not known:
-            writer.writeheader()
-        for split, name, library in itertools.product(splits, sets, libraries):
-            if (name, library, split) in known:
-                continue
-            job = ["one", name, library, str(split)]
-            job += [] if data_dir is None else ["--data-dir", data_dir]
-            command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
-            try:
-                done = subprocess.run(
-                    command, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=LIMIT
-                )
-                row = json.loads(done.stdout.splitlines()[-1])
-            except subprocess.TimeoutExpired:
-                row = dict.fromkeys(COLUMNS, "nan")
-                row |= {"data": name, "library": library, "split": str(split)}
-            writer.writerow(row)
-            stream.flush()
-            sys.stderr.write(f"{row}\n")
+        known.update(pd.read_csv(target)[["data", "library", "split"]].itertuples(index=False))
+    for split, name, library in itertools.product(splits, sets, libraries):
+        if (name, library, split) in known:
+            continue
+        job = ["one", name, library, str(split)]
+        job += [] if data_dir is None else ["--data-dir", data_dir]
+        command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
+        try:
+            done = subprocess.run(
+                command, cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=LIMIT
+            )
+            row = json.loads(done.stdout.splitlines()[-1])
+        except subprocess.TimeoutExpired:
+            row = {**dict.fromkeys(COLUMNS, "nan"), "data": name, "library": library}
+            row["split"] = str(split)
+        markdown.write_rows(target, [row], mode="a")
+        sys.stderr.write(f"{row}\n")
 
 
 def read(path: Path) -> pd.DataFrame:
@@ -213,17 +207,14 @@ def stopping_table(path: Path) -> list[str]:
     )
     means = losses.groupby("data", observed=True).mean()
     columns = {"early stopping": "early stopping", "boostsample": "five models"}
-    lines = [
-        f"| test log loss | 300 rounds | {' | '.join(columns.values())} |",
-        "| --- |" + " ---: |" * 3,
-    ]
+    texts = []
     for name, row in means.iterrows():
-        texts = [f"{row['300 rounds']:.3f}"]
+        cells = [SETS[str(name)].title, f"{row['300 rounds']:.3f}"]
         for column in columns:
             behind = (losses[column] - losses["300 rounds"]).loc[name]
-            texts.append(f"{row[column]:.3f} ({behind.mean():+.3f} ± {behind.sem():.3f})")
-        lines.append(f"| {SETS[str(name)].title} | {' | '.join(texts)} |")
-    return lines
+            cells.append(f"{row[column]:.3f} ({behind.mean():+.3f} ± {behind.sem():.3f})")
+        texts.append(cells)
+    return markdown.table(["test log loss", "300 rounds", *columns.values()], texts)
 
 
 def tables(path: Path) -> list[str]:
@@ -239,22 +230,12 @@ def tables(path: Path) -> list[str]:
     }
     for column, (head, digits) in heads.items():
         groups = figures.groupby(["data", "library"], observed=True)[column]
-        means, errors = groups.mean().unstack(), groups.sem().unstack()
-        best = means.max(axis=1) if column == "auc" else means.min(axis=1)
-        lines += [f"| {head} | {' | '.join(means)} |", "| --- |" + " ---: |" * means.shape[1]]
-        for name, row in means.iterrows():
-            texts = []
-            for library, mean in row.items():
-                if math.isnan(mean):
-                    texts.append("none")
-                    continue
-                text = f"{mean:.{digits}f}"
-                if not column.endswith("seconds"):
-                    text += f" ± {errors.loc[name, library]:.{digits}f}"
-                same = f"{mean:.{digits}f}" == f"{best[name]:.{digits}f}"
-                texts.append(f"**{text}**" if same else text)
-            lines.append(f"| {SETS[str(name)].title} | {' | '.join(texts)} |")
-        lines.append("")
+        means, errors = groups.mean().unstack(0), groups.sem().unstack(0)
+        form = "{}" if column.endswith("seconds") else "{} ± {}"
+        best = column == "auc"
+        texts = markdown.best_in_bold(means, errors, digits, form, largest=best, missing="none").T
+        texts.index = [SETS[str(name)].title for name in texts.index]
+        lines += [*markdown.frame_table([head, *texts], texts, "{}"), ""]
     return [*lines, *rank_lines(figures)]
 
 
@@ -270,24 +251,23 @@ def rank_lines(figures: pd.DataFrame) -> list[str]:
             means = figures.groupby(["data", "library"], observed=True)[column].mean().unstack()
             of_column[column] = means.dropna(axis=complete)
         n_sets, libraries = len(of_column["error"]), list(of_column["error"])
-        lines.append(f"| {n_sets} sets | {' | '.join(libraries)} |")
-        lines.append("| --- |" + " ---: |" * len(libraries))
+        rows = []
         for column, means in of_column.items():
-            head = column.replace("_", " ")
+            metric = column.replace("_", " ")
             ranks = means.rank(axis=1)
             behind = ranks.sub(ranks["boostsample"], axis=0)
-            texts = [f"{ranks[k].mean():.2f}" for k in means]
-            lines.append(f"| mean rank, {head} | {' | '.join(texts)} |")
+            rows.append([f"mean rank, {metric}", *(f"{ranks[k].mean():.2f}" for k in means)])
             texts = [f"{behind[k].mean():+.2f} ± {behind[k].sem():.2f}" for k in means]
-            lines.append(f"| its rank minus ours, {head} | {' | '.join(['', *texts[1:]])} |")
+            rows.append([f"its rank minus ours, {metric}", "", *texts[1:]])
             wins = [f"{(ranks[k] == ranks.min(axis=1)).sum()}" for k in means]
-            lines.append(f"| best or equal, sets, {head} | {' | '.join(wins)} |")
-        lines.append("")
+            rows.append([f"best or equal, sets, {metric}", *wins])
+        lines += [*markdown.table([f"{n_sets} sets", *libraries], rows), ""]
     means = figures.groupby(["data", "library"], observed=True)["log_loss"].mean().unstack()
     ratios = means["boostsample"] / means[[k for k in BOOSTERS if k in means]].min(axis=1)
     worst = ratios.sort_values(ascending=False).head(5)
-    lines += ["| largest ratios | our log loss over that of the best booster |", "| --- | ---: |"]
-    return lines + [f"| {SETS[str(name)].title} | {ratio:.2f} |" for name, ratio in worst.items()]
+    rows = [[SETS[str(name)].title, f"{ratio:.2f}"] for name, ratio in worst.items()]
+    head = ["largest ratios", "our log loss over that of the best booster"]
+    return lines + markdown.table(head, rows)
 
 
 def main() -> None:

@@ -12,12 +12,11 @@ of the processor.
 from __future__ import annotations
 
 import argparse
-import csv
-import functools
 import importlib
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +28,7 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from boostsample import BoostSampleClassifier
+from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
 BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}
@@ -115,56 +115,51 @@ def of_r(name: str, target: str, *dropped: str, most: int = 5000) -> Rows:
     return frame.astype(dict.fromkeys(texts, "category")), y
 
 
-def group(load: Callable[..., Rows], *args: Any, **settings: Any) -> Callable[[], Rows]:
-    """A table by its function and settings."""
-    return functools.partial(load, *args, **settings)
-
-
 NARROW: dict[str, Callable[[], Rows]] = {
-    "biopsy": group(of_r, "biopsy", "class", "ID"),
-    "Pima": group(of_r, "Pima.te", "type"),
-    "crabs": group(of_r, "crabs", "sex", "index"),
-    "Mroz": group(of_r, "Mroz", "work", "hoursw", "wagew", "hearnw"),
-    "HI": group(of_r, "HI", "hhi"),
-    "Titanic": group(of_r, "titanic", "survived"),
-    "diamonds": group(of_r, "diamonds", "cut", most=4000),
-    "Benefits": group(of_r, "Benefits", "ui"),
-    "Males": group(of_r, "Males", "industry", "nr"),
-    "Star": group(of_r, "Star", "classk"),
-    "Yogurt": group(of_r, "Yogurt", "choice", "id"),
-    "Mode": group(of_r, "Mode", "choice"),
-    "Fishing": group(of_r, "Fishing", "mode", "price", "catch"),
-    "Heating": group(of_r, "Heating", "depvar", "idcase"),
-    "Participation": group(of_r, "Participation", "lfp"),
-    "VietNamI": group(of_r, "VietNamI", "sex"),
-    "mpg": group(of_r, "mpg", "class"),
-    "Iris": group(datasets.load_iris, return_X_y=True),
-    "20 columns, 2 classes": group(mixture, 1, 4000, 20, 8, 2, flip_y=0.05, class_sep=0.8),
-    "40 columns, 5 classes": group(mixture, 2, 5000, 40, 12, 5, n_clusters_per_class=2),
-    "16 columns, 26 classes": group(mixture, 4, 6000, 16, 14, 26, class_sep=1.5),
-    "30 columns, clean": group(mixture, 2, 3000, 30, 8, 2, flip_y=0),
-    "20 columns, noisy": group(mixture, 31, 3000, 20, 6, 2, flip_y=0.3),
-    "20 columns, rare": group(mixture, 33, 5000, 20, 6, 2, weights=[0.97]),
+    "biopsy": partial(of_r, "biopsy", "class", "ID"),
+    "Pima": partial(of_r, "Pima.te", "type"),
+    "crabs": partial(of_r, "crabs", "sex", "index"),
+    "Mroz": partial(of_r, "Mroz", "work", "hoursw", "wagew", "hearnw"),
+    "HI": partial(of_r, "HI", "hhi"),
+    "Titanic": partial(of_r, "titanic", "survived"),
+    "diamonds": partial(of_r, "diamonds", "cut", most=4000),
+    "Benefits": partial(of_r, "Benefits", "ui"),
+    "Males": partial(of_r, "Males", "industry", "nr"),
+    "Star": partial(of_r, "Star", "classk"),
+    "Yogurt": partial(of_r, "Yogurt", "choice", "id"),
+    "Mode": partial(of_r, "Mode", "choice"),
+    "Fishing": partial(of_r, "Fishing", "mode", "price", "catch"),
+    "Heating": partial(of_r, "Heating", "depvar", "idcase"),
+    "Participation": partial(of_r, "Participation", "lfp"),
+    "VietNamI": partial(of_r, "VietNamI", "sex"),
+    "mpg": partial(of_r, "mpg", "class"),
+    "Iris": partial(datasets.load_iris, return_X_y=True),
+    "20 columns, 2 classes": partial(mixture, 1, 4000, 20, 8, 2, flip_y=0.05, class_sep=0.8),
+    "40 columns, 5 classes": partial(mixture, 2, 5000, 40, 12, 5, n_clusters_per_class=2),
+    "16 columns, 26 classes": partial(mixture, 4, 6000, 16, 14, 26, class_sep=1.5),
+    "30 columns, clean": partial(mixture, 2, 3000, 30, 8, 2, flip_y=0),
+    "20 columns, noisy": partial(mixture, 31, 3000, 20, 6, 2, flip_y=0.3),
+    "20 columns, rare": partial(mixture, 33, 5000, 20, 6, 2, weights=[0.97]),
     "shells": shells,
     "sphere": hastie,
-    "additive": group(additive, 5),
-    "linear": group(linear, 6),
+    "additive": partial(additive, 5),
+    "linear": partial(linear, 6),
     "random labels": random_labels,
 }
 WIDE: dict[str, Callable[[], Rows]] = {
-    "300 columns, 4 classes": group(
+    "300 columns, 4 classes": partial(
         mixture, 11, 4000, 300, 25, 4, n_clusters_per_class=3, class_sep=1.2
     ),
-    "500 columns, 10 classes": group(mixture, 3, 3000, 500, 30, 10, class_sep=1.5),
-    "500 columns, 2 classes": group(mixture, 35, 1500, 500, 15, 2, n_clusters_per_class=2),
-    "3,000 columns, 10 classes": group(mixture, 12, 1500, 3000, 40, 10, class_sep=2.0),
+    "500 columns, 10 classes": partial(mixture, 3, 3000, 500, 30, 10, class_sep=1.5),
+    "500 columns, 2 classes": partial(mixture, 35, 1500, 500, 15, 2, n_clusters_per_class=2),
+    "3,000 columns, 10 classes": partial(mixture, 12, 1500, 3000, 40, 10, class_sep=2.0),
 }
 VERY_WIDE: dict[str, Callable[[], Rows]] = {
-    "factors, 60 rows, 8,000 columns": group(factors, 41, 60, 8000, 30, 3),
-    "factors, 100 rows, 20,000 columns": group(factors, 42, 100, 20_000, 40, 2),
-    "factors, 200 rows, 5,000 columns": group(factors, 43, 200, 5000, 30, 5),
-    "10,000 columns, 2 classes": group(with_noise, 36, 500, 10_000, 20, 2, class_sep=1.0),
-    "30,000 columns, 5 classes": group(with_noise, 21, 1200, 30_000, 30, 5, class_sep=2.0),
+    "factors, 60 rows, 8,000 columns": partial(factors, 41, 60, 8000, 30, 3),
+    "factors, 100 rows, 20,000 columns": partial(factors, 42, 100, 20_000, 40, 2),
+    "factors, 200 rows, 5,000 columns": partial(factors, 43, 200, 5000, 30, 5),
+    "10,000 columns, 2 classes": partial(with_noise, 36, 500, 10_000, 20, 2, class_sep=1.0),
+    "30,000 columns, 5 classes": partial(with_noise, 21, 1200, 30_000, 30, 5, class_sep=2.0),
 }
 GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE}
 
@@ -258,17 +253,14 @@ def tables(path: Path) -> dict[str, list[str]]:
         means["log_loss_rank"] = means.groupby("data")["log_loss"].rank()
         over_sets = means.groupby("choice", sort=False).mean()
         seconds = over_sets["seconds"] / over_sets["seconds"].iloc[0]
+        rows = (
+            [choice, f"{row.error:.1f}", f"{row.error_rank:.2f}", f"{row.log_loss:.3f}",
+             f"{row.log_loss_rank:.2f}", f"{row.rounds:.0f}", f"{seconds[choice]:.2g}"]
+            for choice, row in over_sets.iterrows()
+        )  # fmt: skip
         head = f"{part['data'].nunique()} {group_name} tables"
-        of_group = [
-            f"| {head} | error, % | rank | log loss | rank | rounds | CPU seconds |",
-            "| --- |" + " ---: |" * 6,
-        ]
-        for choice, row in over_sets.iterrows():
-            of_group.append(
-                f"| {choice} | {row.error:.1f} | {row.error_rank:.2f} | {row.log_loss:.3f} | "
-                f"{row.log_loss_rank:.2f} | {row.rounds:.0f} | {seconds[choice]:.2g} |"
-            )
-        lines[str(group_name)] = of_group
+        heads = [head, "error, %", "rank", "log loss", "rank", "rounds", "CPU seconds"]
+        lines[str(group_name)] = markdown.table(heads, rows)
     return lines
 
 
@@ -279,17 +271,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     options = parser.parse_args()
     if options.what == "print":
-        for name, lines in tables(options.file).items():
-            sys.stdout.write(
-                "\n".join([f"<!-- {name} -->", "", *lines, "", "<!-- end -->", "", ""])
-            )
-        return
-    with options.file.open("w", newline="", encoding="ascii") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for line in measured():
-            writer.writerow(line)
-            stream.flush()
+        sys.stdout.write(markdown.marked(tables(options.file)))
+    else:
+        markdown.write_rows(
+            options.file, (dict(zip(COLUMNS, line, strict=True)) for line in measured())
+        )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ writes their figures to docs/results/bk10-readings.csv. Each run has data of its
 
 from __future__ import annotations
 
-import csv
 import math
 import sys
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from boostsample.bandits import REWARDS
@@ -25,9 +25,10 @@ from boostsample.experiments.tables.tables import mean_and_std
 from boostsample.families import Columns
 from boostsample.loop.checkpoint import boost
 from boostsample.loop.smoothed import is_complete, window_ends
-from tests.paths import ROOT
+from tests.experiments import markdown
+from tests.paths import RESULTS
 
-FIGURES = ROOT / "docs" / "results" / "bk10-readings.csv"
+FIGURES = RESULTS / "bk10-readings.csv"
 COLUMNS: tuple[str, ...] = ("reading", "data", "method", "run", "useful", "nats")
 BANDITS = {"UCB": "ucb", "UCBV": "ucbv", "EXP3.P": "exp3p:mixing=0.3:bonus=0.3"}
 USEFUL = {"diagonal": 4, "chess": 3}
@@ -150,47 +151,33 @@ def figures_of(name: str) -> Iterator[dict[str, Any]]:
                     yield dict(zip(COLUMNS, row, strict=True))
 
 
-def figures() -> list[dict[str, str]]:
-    """The kept figures."""
-    if not FIGURES.exists():
-        return []
-    with FIGURES.open(newline="", encoding="ascii") as stream:
-        return list(csv.DictReader(stream))
-
-
 def write(names: list[str]) -> None:
     """Train readings and write their figures among those of the others."""
     REWARDS["edge"] = np.abs
     for name in names:
-        made = list(figures_of(name))
-        new = {row["reading"] for row in made}
-        rows = [row for row in figures() if row["reading"] not in new] + made
-        rows.sort(key=lambda row: list(READINGS).index(row["reading"]))
-        with FIGURES.open("w", newline="", encoding="ascii") as stream:
-            writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        figures = pd.DataFrame(figures_of(name))
+        if FIGURES.exists():
+            others = pd.read_csv(FIGURES, dtype=str)
+            figures = pd.concat(
+                [others[~others["reading"].isin(figures["reading"])], figures], ignore_index=True
+            )
+        order = figures["reading"].map(list(READINGS).index).sort_values(kind="stable").index
+        figures.loc[order].to_csv(FIGURES, index=False, lineterminator="\n")
 
 
-def table(data: str) -> Iterator[str]:
+def table(data: str) -> list[str]:
     """Percent of useful features by reading and method, mean and standard deviation; Markdown."""
-    shown: dict[str, dict[str, list[float]]] = {}
-    for row in figures():
-        if row["data"] == data:
-            by_method = shown.setdefault(row["reading"], {})
-            by_method.setdefault(row["method"], []).append(float(row["useful"]))
-    names = ("FULL", "RANDOM", *BANDITS)
-    chance = 100 * USEFUL[data] // 10
-    yield f"| {data.upper()}, chance is {chance} | rounds | {' | '.join(names)} |"
-    yield "| --- | ---: |" + " ---: |" * len(names)
-    for key, by_method in shown.items():
-        reading = READINGS[key]
+    figures = pd.read_csv(FIGURES).query("data == @data")
+    groups = figures.groupby(["reading", "method"], sort=False)["useful"]
+    texts = groups.apply(lambda useful: "{:.1f} ({:.1f})".format(*mean_and_std(list(useful))))
+    of_readings = texts.unstack(sort=False, fill_value="")[["FULL", "RANDOM", *BANDITS]]
+    rows = []
+    for key, cells in of_readings.iterrows():
+        reading = READINGS[str(key)]
         rounds = "T" if reading.counted == "T" else f"{reading.rounds:,}"
-        cells = [
-            "{:.1f} ({:.1f})".format(*mean_and_std(by_method[name])) if name in by_method else ""
-            for name in names
-        ]
-        yield f"| {reading.text} | {rounds} | {' | '.join(cells)} |"
+        rows.append([reading.text, rounds, *cells])
+    chance = 100 * USEFUL[data] // 10
+    return markdown.table([f"{data.upper()}, chance is {chance}", "rounds", *of_readings], rows)
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How much of the best feature's gain strategies get: the regret tables of docs/CONTEST.md.
+"""How much of the best feature's gain strategies get: the regret table of docs/CONTEST.md.
 
     python -m tests.experiments.regret measure --data-dir DIR -o FILE.csv
     python -m tests.experiments.regret print FILE.csv
@@ -11,20 +11,20 @@ of the strategy's stump over that of the best stump of all.
 from __future__ import annotations
 
 import argparse
-import csv
-import math
-import statistics
+import itertools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.problem import loaded_problem
 from boostsample.loop.booster import Booster
+from tests.experiments import markdown
 
-DATA = ("mnist",)
+DATA = "mnist"
 STRATEGIES = (
     "uniform-naive",
     "mas-naive",
@@ -33,15 +33,6 @@ STRATEGIES = (
     "adaptive-halving",
 )
 MARKS = (10, 100, 1000)
-COLUMNS: tuple[str, ...] = (
-    "data",
-    "strategy",
-    "repetition",
-    "stumps",
-    "edge",
-    "best_edge",
-    "log10_loss",
-)
 
 
 def best_edge(booster: Booster) -> float:
@@ -53,66 +44,45 @@ def best_edge(booster: Booster) -> float:
 
 def measured(data_dir: str | None, n_repetitions: int, n_searched: int) -> Iterator[dict[str, Any]]:
     """Rows of all runs: `n_searched` rounds from each mark on."""
-    for data in DATA:
-        problem = loaded_problem(data, data_dir)
-        for repetition in range(n_repetitions):
-            for strategy in STRATEGIES:
-                booster = Booster(
-                    problem.bank,
-                    problem.rows,
-                    problem.Y,
-                    strategy,
-                    n_rounds=MARKS[-1] + n_searched,
-                    budget="10N",
-                    weight_init="uniform",
-                    rng=repetition,
-                )
-                wanted = {mark + more for mark in MARKS for more in range(n_searched)}
-                while not booster.finished:
-                    best = best_edge(booster) if booster.round + 1 in wanted else 0.0
-                    row = booster.next_round().rows[0]
-                    if best:
-                        yield {
-                            "data": data,
-                            "strategy": strategy,
-                            "repetition": repetition,
-                            "stumps": row["round"],
-                            "edge": row["edge"],
-                            "best_edge": best,
-                            "log10_loss": row["log10_loss"],
-                        }
+    problem = loaded_problem(DATA, data_dir)
+    searched = {mark + more for mark in MARKS for more in range(n_searched)}
+    for repetition, strategy in itertools.product(range(n_repetitions), STRATEGIES):
+        booster = Booster(
+            problem.bank,
+            problem.rows,
+            problem.Y,
+            strategy,
+            n_rounds=MARKS[-1] + n_searched,
+            budget="10N",
+            weight_init="uniform",
+            rng=repetition,
+        )
+        while not booster.finished:
+            best = best_edge(booster) if booster.round + 1 in searched else 0.0
+            row = booster.next_round().rows[0]
+            if best:
+                yield {
+                    "data": DATA,
+                    "strategy": strategy,
+                    "repetition": repetition,
+                    "stumps": row["round"],
+                    "edge": row["edge"],
+                    "best_edge": best,
+                    "log10_loss": row["log10_loss"],
+                }
 
 
-def gain(edge: float) -> float:
-    """-log(1 - G^2) / 2."""
-    return -0.5 * math.log1p(-(edge**2))
-
-
-def tables(path: Path) -> dict[str, list[str]]:
-    """Markdown tables by data set: mean shares of the best stump's gain, and its mean edge."""
-    with path.open(newline="", encoding="ascii") as stream:
-        rows = list(csv.DictReader(stream))
-    lines: dict[str, list[str]] = {}
-    for data in dict.fromkeys(row["data"] for row in rows):
-        cells: list[list[str]] = []
-        for strategy in dict.fromkeys(row["strategy"] for row in rows):
-            line = [f"`{strategy}`"]
-            for mark in MARKS:
-                shares = [
-                    row
-                    for row in rows
-                    if (row["data"], row["strategy"]) == (data, strategy)
-                    and mark <= int(row["stumps"]) < 10 * mark
-                ]
-                edges = [(float(row["edge"]), float(row["best_edge"])) for row in shares]
-                share = statistics.fmean(gain(edge) / gain(best) for edge, best in edges)
-                best = statistics.fmean(best for _, best in edges)
-                line.append(f"{100 * share:.0f} % of {best:.3f}")
-            cells.append(line)
-        head = ["strategy", *(f"from round {mark:,}" for mark in MARKS)]
-        rule = ["---"] + ["---:"] * len(MARKS)
-        lines[data] = ["| " + " | ".join(line) + " |" for line in (head, rule, *cells)]
-    return lines
+def table(path: Path) -> list[str]:
+    """A Markdown table: mean shares of the best stump's gain, and its mean edge."""
+    figures = pd.read_csv(path)
+    gains = -np.log1p(-(figures[["edge", "best_edge"]] ** 2)) / 2
+    figures["share"] = 100 * gains["edge"] / gains["best_edge"]
+    figures["mark"] = pd.cut(figures["stumps"], [*MARKS, np.inf], right=False, labels=MARKS)
+    groups = figures.groupby(["strategy", "mark"], sort=False, observed=True)
+    means = groups[["share", "best_edge"]].mean()
+    texts = [f"{share:.0f} % of {best:.3f}" for share, best in means.to_numpy()]
+    of_marks = pd.Series(texts, means.index).unstack(sort=False)
+    return markdown.frame_table(["strategy", *(f"from round {mark:,}" for mark in MARKS)], of_marks)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -126,16 +96,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--searched", type=int, default=5, help="rounds searched from each mark on")
     options = parser.parse_args(arguments)
     if options.action == "print":
-        for data, lines in tables(options.file).items():
-            sys.stdout.write("\n".join([data, *lines, ""]))
-        return
-    with options.output.open("w", newline="", encoding="ascii") as stream:
-        writer = csv.DictWriter(stream, COLUMNS)
-        writer.writeheader()
-        for row in measured(options.data_dir, options.repetitions, options.searched):
-            writer.writerow(row)
-            stream.flush()
-            sys.stderr.write(f"{row}\n")
+        sys.stdout.write("\n".join([*table(options.file), ""]))
+    else:
+        rows = measured(options.data_dir, options.repetitions, options.searched)
+        markdown.write_rows(options.output, rows)
 
 
 if __name__ == "__main__":

@@ -9,20 +9,22 @@ of the paper.
 
 from __future__ import annotations
 
-import csv
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from boostsample.experiments.metrics import METRICS, SMOOTHED
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.run_curves import curves_of_data
 from boostsample.experiments.results.validation import Choice, choose, score_choices
 from boostsample.experiments.tables.tables import mean_std
-from tests.paths import ROOT
+from tests.experiments import markdown
+from tests.paths import RESULTS
 
-RESULTS = ROOT / "docs" / "results"
 FIGURES = RESULTS / "bk10-validated.csv"
 MNIST = RESULTS / "bk10-mnist.csv"
 LEVELS = (1e7, 1e8, 1e9, 6e9)
@@ -40,21 +42,8 @@ NAMES = {
     "pendigits": "pendigits",
     "letter": "letter",
 }
-COLUMNS = (
-    *("learner", "data", "strategy", "settings", "rounds", "falling", "validation", "test"),
-    *("level", "looks", "seconds"),
-)
 WITHIN = 1.25
 """Costs are those at which the smoothed test error is this many times FULL's validated one."""
-
-
-def paper() -> dict[tuple[str, str, str], float]:
-    """Table 1 by learner, strategy and data set."""
-    with (RESULTS / "bk10.csv").open(newline="", encoding="ascii") as stream:
-        return {
-            (row["learner"], row["strategy"], row["data"]): float(row["error"])
-            for row in csv.DictReader(stream)
-        }
 
 
 def collected(folder: Path) -> Iterator[dict[str, Any]]:
@@ -70,79 +59,68 @@ def collected(folder: Path) -> Iterator[dict[str, Any]]:
         for choice, test in zip(choices, tests, strict=True):
             level = WITHIN * base.get(choice.base, float("nan"))
             looks, seconds = first_reached(results, choice, level)
-            figures = (choice.errors[0], test.errors[0], level, looks, seconds)
-            shown = (f"{value:.6g}" for value in figures)
-            validation, tested, *costs = shown
-            named = (choice.learner, choice.base, choice.strategy, choice.settings)
-            place = choice.stumps, "+" if choice.at_end else ""
-            yield dict(zip(COLUMNS, (*named, *place, validation, tested, *costs), strict=True))
+            yield {
+                "learner": choice.learner,
+                "data": choice.base,
+                "strategy": choice.strategy,
+                "settings": choice.settings,
+                "rounds": choice.stumps,
+                "falling": "+" if choice.at_end else "",
+                "validation": f"{choice.errors[0]:.6g}",
+                "test": f"{test.errors[0]:.6g}",
+                "level": f"{level:.6g}",
+                "looks": f"{looks:.6g}",
+                "seconds": f"{seconds:.6g}",
+            }
 
 
 def first_reached(results: Results, choice: Choice, level: float) -> tuple[float, float]:
     """Looks and seconds at which the smoothed test error of a choice first is at most `level`."""
     (run,) = curves_of_data([results])[choice.base].runs(SMOOTHED)[choice.label].values()
-    for row in run.to_dict("records"):
-        if row[METRICS[SMOOTHED].column] <= level:
-            return float(row["looks"]), float(row["seconds"])
-    return float("nan"), float("nan")
+    reached = run.loc[run[METRICS[SMOOTHED].column] <= level, ["looks", "seconds"]]
+    return tuple(reached.iloc[0]) if len(reached) else (math.nan, math.nan)
 
 
-def figures() -> list[dict[str, str]]:
-    """The kept figures."""
-    with FIGURES.open(newline="", encoding="ascii") as stream:
-        return list(csv.DictReader(stream))
-
-
-def by_row() -> dict[tuple[str, str], dict[str, dict[str, str]]]:
-    """The kept figures by learner and data set, then by strategy."""
-    rows: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
-    for row in figures():
-        rows.setdefault((row["learner"], row["data"]), {})[row["strategy"]] = row
+def by_row() -> list[tuple[list[str], pd.DataFrame]]:
+    """The kept figures of each learner and data set by strategy, with the names of the row."""
     kinds = ("stump", "product", "tree")
-    order = sorted(rows, key=lambda key: (kinds.index(key[0].partition(":")[0]), key[1]))
-    return {key: rows[key] for key in order}
+    figures = pd.read_csv(FIGURES, index_col="strategy").fillna({"falling": ""})
+    figures["kind"] = figures["learner"].map(lambda name: kinds.index(name.partition(":")[0]))
+    figures = figures.sort_values(["kind", "data"], kind="stable")
+    return [
+        ([f"`{learner}`", NAMES[data]], part)
+        for (learner, data), part in figures.groupby(["learner", "data"], sort=False)
+    ]
 
 
-def table1() -> Iterator[str]:
+def table1() -> list[str]:
     """Our smoothed test error, T in parentheses, and the paper's in italics; Markdown."""
-    yield "| learner | data | " + " | ".join(METHODS.values()) + " |"
-    yield "| --- | --- |" + " ---: |" * len(METHODS)
-    theirs = paper()
-    for (learner, data), by_strategy in by_row().items():
-        cells = []
-        for method in METHODS:
-            row = by_strategy.get(method)
-            key = learner.partition(":")[0], method, data.partition("-")[0]
-            cells.append(
-                ""
-                if row is None
-                else f"{float(row['test']):.2f} ({int(row['rounds']):,}{row['falling']}) "
-                f"*{theirs[key]:.2f}*"
-            )
-        yield f"| `{learner}` | {NAMES[data]} | {' | '.join(cells)} |"
+    paper = pd.read_csv(RESULTS / "bk10.csv", index_col=["learner", "strategy", "data"])["error"]
+    rows = []
+    for names, part in by_row():
+        cells = dict.fromkeys(METHODS, "")
+        for method, row in part.iterrows():
+            theirs = paper[row.learner.partition(":")[0], method, row.data.partition("-")[0]]
+            cells[method] = f"{row.test:.2f} ({row.rounds:,}{row.falling}) *{theirs:.2f}*"
+        rows.append([*names, *cells.values()])
+    return markdown.table(["learner", "data", *METHODS.values()], rows, left=(0, 1))
 
 
-def costs() -> Iterator[str]:
+def costs() -> list[str]:
     """Looks and seconds up to a given smoothed test error, as shares of FULL's; Markdown."""
-    rest = [method for method in METHODS if method != "full"]
-    yield (
-        "| learner | data | error | FULL | " + " | ".join(METHODS[method] for method in rest) + " |"
-    )
-    yield "| --- | --- | ---: | ---: |" + " ---: |" * len(rest)
-    for (learner, data), by_strategy in by_row().items():
-        if "full" not in by_strategy:
+    rows = []
+    for names, part in by_row():
+        if "full" not in part.index:
             continue
-        full = by_strategy["full"]
-        looks, seconds = float(full["looks"]), float(full["seconds"])
-        cells = []
-        for method in rest:
-            row = by_strategy[method]
-            parts = float(row["looks"]) / looks, float(row["seconds"]) / seconds
-            missed = parts[0] != parts[0]
-            cells.append("not reached" if missed else f"{parts[0]:.2g}, {parts[1]:.2g}")
-        level = float(full["level"])
-        first = f"{looks:.2g} looks, {seconds:.3g} s"
-        yield f"| `{learner}` | {NAMES[data]} | {level:.2f} | {first} | {' | '.join(cells)} |"
+        full = part.loc["full"]
+        shares = part[["looks", "seconds"]] / full[["looks", "seconds"]]
+        cells = [
+            "not reached" if math.isnan(looks) else f"{looks:.2g}, {seconds:.2g}"
+            for looks, seconds in shares.loc[list(METHODS)[1:]].to_numpy()
+        ]
+        level = f"{full.level:.2f}", f"{full.looks:.2g} looks, {full.seconds:.3g} s"
+        rows.append([*names, *level, *cells])
+    return markdown.table(["learner", "data", "error", *METHODS.values()], rows, left=(0, 1))
 
 
 def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
@@ -158,40 +136,29 @@ def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
             for level in LEVELS:
                 if run["looks"].iloc[-1] >= level:
                     error = run.loc[run["looks"] <= level, "test_error"].iloc[-1]
-                    row = learner, f"{level:.0e}", repetition, f"{error:.6g}"
-                    yield dict(zip(("learner", "looks", "repetition", "error"), row, strict=True))
+                    yield {
+                        "learner": learner,
+                        "looks": f"{level:.0e}",
+                        "repetition": repetition,
+                        "error": f"{error:.6g}",
+                    }
 
 
-def mnist() -> Iterator[str]:
+def mnist() -> list[str]:
     """The kept errors on MNIST at equal looks: mean and standard deviation; Markdown."""
-    errors: dict[tuple[str, str], list[float]] = {}
-    with MNIST.open(newline="", encoding="ascii") as stream:
-        for row in csv.DictReader(stream):
-            errors.setdefault((row["learner"], row["looks"]), []).append(float(row["error"]))
-    learners = dict.fromkeys(learner for learner, _ in errors)
-    yield "| looks | " + " | ".join(f"`{learner}`" for learner in learners) + " |"
-    yield "| --- |" + " ---: |" * len(learners)
-    for looks in dict.fromkeys(looks for _, looks in errors):
-        cells = [mean_std(errors.get((learner, looks), ())) for learner in learners]
-        factor, _, power = looks.partition("e+0")
-        shown = f"10^{power}" if factor == "1" else f"{factor} * 10^{power}"
-        yield f"| {shown} | {' | '.join(cells)} |"
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> None:
-    """Write rows as CSV."""
-    with path.open("w", newline="", encoding="ascii") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    groups = pd.read_csv(MNIST).groupby(["looks", "learner"], sort=False)["error"]
+    texts = groups.apply(lambda errors: mean_std(list(errors))).unstack(sort=False)
+    names = {1e7: "10^7", 1e8: "10^8", 1e9: "10^9", 6e9: "6 * 10^9"}
+    texts = texts.fillna(mean_std(())).rename(index=names)
+    return markdown.frame_table(["looks", *(f"`{name}`" for name in texts)], texts, "{}")
 
 
 def main() -> None:
     """Write the figures of a folder if one is named; print the tables."""
     if sys.argv[1:]:
         folder = Path(sys.argv[1])
-        write(FIGURES, list(collected(folder)))
-        write(MNIST, list(at_looks(folder)))
+        markdown.write_rows(FIGURES, collected(folder))
+        markdown.write_rows(MNIST, at_looks(folder))
     sys.stdout.write("\n".join([*table1(), "", *costs(), "", *mnist()]) + "\n")
 
 
