@@ -20,6 +20,7 @@ from boostsample.jit.compile_kernels import kernel
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.threads import Threads, n_threads
+from tests.compiled import COMPILED, slow_without_jit
 from tests.paths import ROOT
 from tests.problems import bank_of
 
@@ -27,10 +28,6 @@ from tests.problems import bank_of
 def share(threads: Threads, work: Callable[..., None], cuts: Sequence[int], *more: Any) -> None:
     """Call work(*more, first, end) for the stretches of the cuts."""
     threads.run(work, [(*more, *stretch) for stretch in threads.stretches(cuts)])
-
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-compiled = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: there are no kernels")
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
@@ -94,7 +91,7 @@ def test_an_error_of_a_kernel_in_another_thread_is_told() -> None:
     threads.run(stumble, [(0,), (0,)])
 
 
-@compiled
+@slow_without_jit
 @pytest.mark.parametrize("asleep", [False, True])
 def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
     """Interrupted before each line of the module in turn, up to one that is never come to."""

@@ -1,4 +1,4 @@
-"""The temperature: its rule, the search on held-out rows, and the order that it keeps."""
+"""Probabilities from the exponential loss, and the temperature that calibrates them."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from sklearn.datasets import load_digits
-from sklearn.metrics import log_loss
+from scipy.optimize import brentq, minimize_scalar
+from sklearn.datasets import load_digits, load_iris
+from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
 from boostsample.classifier.prediction.probabilities import (
     best_temperature,
+    label_offsets,
     largest_score,
+    log_probabilities,
     probabilities,
     rule_temperature,
 )
-from boostsample.labels import encode
+from boostsample.labels import classify, encode
+from boostsample.rows.weights import initial_weights
 
 
 def held_rows(signs: NDArray[np.int8], scores: NDArray[Any], weight: NDArray[Any]) -> HeldScores:
@@ -150,3 +153,192 @@ def test_models_that_go_on_or_stop_have_another_temperature(n_classes: int) -> N
     edges = [math.tanh(alpha) for alpha in stopped.model_.alpha[stopped.model_.first]]
     by_rule = naive_rule(largest_score(stopped.model_), edges, offsets, False)
     assert held.temperature_ != stopped.temperature_ == pytest.approx(by_rule)
+
+
+Floats = NDArray[Any]
+
+
+def least_scores(signs: NDArray[np.int8], chance: Floats, weight_init: str) -> Floats:
+    """The scores f_l of least expected loss, from its definition, one label after another.
+
+    Rows of labels `signs` (m, K) have probabilities `chance` (m,).
+    """
+    u = initial_weights(signs, weight_init)
+
+    def expected_loss(score: float, label: int) -> float:
+        return float(np.sum(chance * u[:, label] * np.exp(-signs[:, label] * score)))
+
+    return np.array(
+        [
+            minimize_scalar(expected_loss, args=(label,), bracket=(-1, 1), tol=1e-12).x
+            for label in range(signs.shape[1])
+        ]
+    )
+
+
+def naive_probabilities(scores: Floats, temperature: float = 1.0) -> Floats:
+    """Multi-class: the c of each row with sum 1 by bracketing, from the formula."""
+
+    def row(f: Floats) -> Floats:
+        logits = 2.0 * f / temperature
+
+        def values(c: float) -> Floats:
+            return 1.0 / (1.0 + np.exp(-np.clip(logits + c, -700, 700)))
+
+        ends = -logits.max() - 40.0, -logits.max() + 40.0
+        c = brentq(lambda c: values(c).sum() - 1.0, *ends, xtol=1e-13)
+        return values(c)
+
+    return np.array([row(f) for f in scores])
+
+
+@pytest.mark.parametrize("weight_init", ["uniform", "balanced"])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_the_least_loss_gives_the_probabilities(weight_init: str, n_classes: int) -> None:
+    chance = np.random.default_rng(n_classes).dirichlet(np.ones(n_classes))
+    signs = encode(np.arange(n_classes))
+    scores = least_scores(signs, chance, weight_init)[None, :]
+    chances = probabilities(scores, np.zeros(scores.shape[1]), 1.0, False)
+    np.testing.assert_allclose(chances[0], chance, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight_init", ["uniform", "balanced"])
+def test_the_least_loss_gives_the_probabilities_of_labels(weight_init: str) -> None:
+    """Rows with 2 of 4 labels: given y_l, the number of labels does not depend on x."""
+    signs = np.array([s for s in np.ndindex(2, 2, 2, 2) if sum(s) == 2], np.int8) * 2 - 1
+    every = np.repeat(signs, 3, axis=0).astype(np.int8)
+    offsets = label_offsets(every, weight_init, np.ones(len(every)))
+    chance = np.random.default_rng(0).dirichlet(np.ones(len(signs)))
+    scores = least_scores(signs.astype(np.int8), chance, weight_init)[None, :]
+    chances = probabilities(scores, offsets, 1.0, True)
+    np.testing.assert_allclose(chances[0], chance @ (signs > 0), atol=1e-6)
+
+
+def test_offsets_are_those_of_the_docstring() -> None:
+    r = np.random.default_rng(1)
+    signs = np.where(r.random((40, 5)) < [0.0, 0.1, 0.5, 0.8, 1.0], 1, -1).astype(np.int8)
+    weight = r.random(40)
+    u = initial_weights(signs, "balanced")
+    expected = []
+    for label in range(5):
+        sums = {+1: [0.0, 0.0], -1: [0.0, 0.0]}
+        for i in range(40):
+            of_sign = sums[int(signs[i, label])]
+            of_sign[0] += weight[i] * u[i, label]
+            of_sign[1] += weight[i]
+        if sums[1][1] == 0 or sums[-1][1] == 0:
+            expected.append(0.0)
+        else:
+            expected.append(np.log(sums[1][0] / sums[1][1]) - np.log(sums[-1][0] / sums[-1][1]))
+    np.testing.assert_allclose(label_offsets(signs, "balanced", weight), expected, atol=1e-12)
+    assert expected[0] == expected[4] == 0.0
+    np.testing.assert_allclose(label_offsets(signs, "uniform", weight), 0.0, atol=1e-12)
+    classes = encode(r.integers(6, size=30), 6)
+    np.testing.assert_allclose(label_offsets(classes, "balanced", np.ones(30)), np.log(5))
+
+
+@pytest.mark.parametrize("n_classes", [3, 4, 26])
+@pytest.mark.parametrize("scale", [1e-9, 0.1, 1.0, 30.0])
+def test_multi_class_is_the_nearest_distribution(n_classes: int, scale: float) -> None:
+    r = np.random.default_rng(n_classes)
+    scores: Floats = r.normal(size=(40, n_classes)) * scale
+    scores[:5] = np.round(scores[:5])  # ties
+    zeros = np.zeros(n_classes)
+    chances = probabilities(scores, zeros, 1.5, False)
+    np.testing.assert_allclose(chances, naive_probabilities(scores, 1.5), atol=1e-11)
+    logs = log_probabilities(scores, zeros, 1.5, False)
+    np.testing.assert_allclose(np.exp(logs), chances, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3, 10])
+@pytest.mark.parametrize("scale", [1e-300, 1e-17, 1e-6, 1.0, 1000.0, 1e8])
+def test_any_scores_give_probabilities_that_agree_with_the_classes(
+    n_labels: int, scale: float
+) -> None:
+    r = np.random.default_rng(7)
+    whole = r.integers(-3, 4, size=(400, n_labels))
+    scores: Floats = np.vstack(
+        [whole * scale, 1.0 + whole * scale, r.normal(size=whole.shape) * scale]
+    )
+    chances = probabilities(scores, np.zeros(n_labels), 1.0, False)
+    assert np.all((chances >= 0) & (chances <= 1))
+    np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-14)
+    np.testing.assert_array_equal(chances.argmax(axis=1), classify(scores))
+    logs = log_probabilities(scores, np.zeros(n_labels), 1.0, False)
+    assert np.isfinite(logs).all()
+    labels = probabilities(scores, np.zeros(n_labels), 1.0, True)
+    assert np.all((labels >= 0) & (labels <= 1))
+    assert np.isfinite(log_probabilities(scores, np.zeros(n_labels), 1.0, True)).all()
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+@pytest.mark.parametrize("step", [1.0, 0.1, 1e-3])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e9])
+def test_calibrated_probabilities_keep_the_order_of_the_scores(
+    n_labels: int, step: float, scale: float
+) -> None:
+    """Sums of 300 coefficients of any size; none ties but by the rule of the docstring."""
+    r = np.random.default_rng(8)
+    alphas = step * scale * r.random(300)
+    scores: Floats = np.sign(r.normal(size=(2_000, n_labels, 300)) + 0.3) @ alphas
+    scores[:2] = alphas.sum() * np.array([[1.0], [-1.0]])  # the largest possible ones
+    offsets: Floats = np.zeros(1) if n_labels == 1 else r.normal(size=n_labels)
+    temperature = rule_temperature(alphas.sum(), [0.2], offsets, n_labels > 1)
+    chances = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
+    for label in range(n_labels):
+        order = np.argsort(scores[:, label])
+        ranked = chances[order, label]
+        assert np.all(np.diff(ranked) >= 0)
+        logits = (2 * scores[order, label] - offsets[label]) / temperature
+        assert abs(logits).max() < 30.1
+        apart = np.diff(logits) > 2.0**-52 * (
+            1 + np.exp(np.maximum(abs(logits[1:]), abs(logits[:-1])))
+        )
+        assert np.all(np.diff(ranked)[apart] > 0)
+        assert ranked[0] > 0
+        assert ranked[-1] < 1
+        yes = scores[:, label] + r.normal(size=2_000) * scores[:, label].std() > 0
+        areas = [roc_auc_score(yes, values[:, label]) for values in (scores, chances)]
+        assert areas[0] == areas[1]
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[Floats, NDArray[Any], BoostSampleClassifier]:
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["c", "a", "b"])[y]
+    return X, names, BoostSampleClassifier(n_rounds=30, random_state=0).fit(X, names)
+
+
+def test_a_classifier_has_probabilities(iris: Any) -> None:
+    X, names, model = iris
+    chances = model.predict_proba(X)
+    assert chances.shape == (len(X), 3)
+    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    np.testing.assert_array_equal(
+        chances, probabilities(model.decision_function(X), np.zeros(3), model.temperature_, False)
+    )
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances, atol=1e-12)
+    assert log_loss(names, chances) < 0.3
+
+
+def test_several_labels_have_an_array_that_metrics_take() -> None:
+    X, y = load_iris(return_X_y=True)
+    Y = np.stack([y == 0, y > 0, X[:, 0] > 5.8, X[:, 1] > 4], axis=1).astype(int)
+    model = BoostSampleClassifier(n_rounds=40, random_state=0).fit(X, Y)
+    chances = model.predict_proba(X)
+    assert chances.shape == Y.shape
+    assert np.any(model.offset_ != 0.0)
+    np.testing.assert_array_equal(
+        chances, probabilities(model.decision_function(X), model.offset_, model.temperature_, True)
+    )
+    np.testing.assert_allclose(np.exp(model.predict_log_proba(X)), chances, atol=1e-12)
+    assert get_scorer("roc_auc")(model, X, Y) > 0.95
+    assert get_scorer("average_precision")(model, X, Y) > 0.9
+    assert np.abs(chances.mean(axis=0) - Y.mean(axis=0)).max() < 0.1
+
+
+def test_far_scores_keep_their_distance_in_logarithms() -> None:
+    """With two of three classes out of reach, p_2 = exp(-(f_1 - f_2)) up to the third."""
+    scores = np.array([[1000.0, 900.0, -1000.0]])
+    logs = log_probabilities(scores, np.zeros(3), 1.0, False)
+    np.testing.assert_allclose(logs, [[-np.exp(-100.0), -100.0, -3900.0]])

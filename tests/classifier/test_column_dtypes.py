@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from boostsample import BoostSampleClassifier, DataError
+from boostsample.checks import columns_merged_by_float32
 
 polars: Any = pytest.importorskip("polars", reason="polars is in the extra 'dev'")
 
@@ -160,3 +162,62 @@ def test_sparse_frames_filled_by_zero_stay_sparse() -> None:
     model = clone(MODEL).fit(frame, Y)
     assert model.columns_ is None
     np.testing.assert_array_equal(model.predict(frame), model.predict(matrix))
+
+
+ONE_ROUND = BoostSampleClassifier("full", "stump", n_rounds=1, random_state=0)
+ROWS = 300
+UNIT = np.random.default_rng(0).random((ROWS, 3))
+HALVES = (UNIT[:, 0] > 0.5).astype(int)
+LOST = {
+    "x + 1e9": UNIT[:, 0] + 1e9,
+    "x * 1e-50": UNIT[:, 0] * 1e-50,
+    "seconds of an hour": 1.7e9 + np.round(3600 * UNIT[:, 0]),
+    "a zero beside": np.where(np.arange(ROWS) % 3, UNIT[:, 0] + 1e9, 0.0),
+    "missing beside": np.where(np.arange(ROWS) % 3, UNIT[:, 0] + 1e9, np.nan),
+    "one row differs": 1e9 + (np.arange(ROWS) == 171),
+}
+UNCHANGED = {
+    "x": UNIT[:, 0],
+    "x * 1e-30": UNIT[:, 0] * 1e-30,
+    "tenths": np.round(UNIT[:, 0], 1),
+    "with rounding": np.where(UNIT[:, 0] > 0.5, 0.1 + 0.2, 0.3),
+    "rounding of a constant": 0.3 + 1e-16 * (np.arange(ROWS) % 5),
+    "seconds of a year": 1.7e9 + np.round(3e7 * UNIT[:, 0]),
+    "constant": np.full(ROWS, 1e9 + 0.3),
+    "steps of float32": 1e9 + 64.0 * (np.arange(ROWS) % 7),
+}
+CONTAINERS: dict[str, Any] = {
+    "array": lambda column: np.column_stack([UNIT[:, 1], column, UNIT[:, 2]]),
+    "Fortran": lambda column: np.asfortranarray(np.column_stack([UNIT[:, 1], column, UNIT[:, 2]])),
+    "sparse": lambda column: sparse.csr_array(np.column_stack([UNIT[:, 1], column, UNIT[:, 2]])),
+    "pandas with text": lambda column: pandas.DataFrame(
+        {"b": UNIT[:, 1], "a": column, "c": ["u", "v", "v"] * (ROWS // 3)}
+    ),
+    "polars": lambda column: polars.DataFrame({"b": UNIT[:, 1], "a": column, "c": UNIT[:, 2]}),
+}
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_fit_names_columns_that_lose_values(container: str) -> None:
+    name = "column 1" if container in ("array", "Fortran", "sparse") else "a"
+    rule = rf"different values as float32 .* in 1 of them some become equal: '{name}'; subtract"
+    for case, column in LOST.items():
+        with pytest.warns(RuntimeWarning) as caught:
+            clone(ONE_ROUND).fit(CONTAINERS[container](column), HALVES)
+        assert [bool(re.search(rule, str(one.message))) for one in caught] == [True], case
+    for column in UNCHANGED.values():
+        clone(ONE_ROUND).fit(CONTAINERS[container](column), HALVES)  # warnings are errors
+
+
+def test_warnings_count_columns_and_predictions_are_silent() -> None:
+    table = np.column_stack([LOST["x + 1e9"]] * 7 + [UNIT[:, 0]])
+    with pytest.warns(RuntimeWarning, match=r"in 7 of them .*'column 0', .*'column 4', \.\.\.; "):
+        model = clone(ONE_ROUND).fit(table, HALVES)
+    model.predict(table)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_whole_numbers_that_float64_does_not_hold(dtype: Any) -> None:
+    table = np.column_stack([2**62 + np.arange(ROWS, dtype=dtype), np.arange(ROWS, dtype=dtype)])
+    assert columns_merged_by_float32(table) == [0]
+    assert columns_merged_by_float32(table.astype(np.float32)) == []

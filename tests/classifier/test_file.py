@@ -1,4 +1,4 @@
-"""Model files: what is saved comes back to the bit, and nothing else is taken for a model.
+"""Model files: what is saved comes back to the bit; others are refused, and nothing is executed.
 
 `python -m tests.classifier.keep_models` has written the files of `kept_models`.
 """
@@ -6,8 +6,13 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
+import math
 import os
+import pickle
 import re
+import zipfile
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -21,7 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample import BoostSampleClassifier, DataError, SettingError, registry
 from boostsample.classifier import file
 from boostsample.families import Columns, HashedText, text_family
-from boostsample.files.archive import archive_entries, read_json_entry
+from boostsample.files.archive import archive_bytes, archive_entries, json_entry, read_json_entry
+from boostsample.files.json_text import pack_state
 from boostsample.learner import Learner, Targets
 from boostsample.strategies import UCB
 from tests.classifier.keep_models import FOLDER
@@ -217,3 +223,185 @@ def test_skops_asks_for_no_type_of_another_package() -> None:
     assert loaded.history_ == model.history_
     with pytest.raises(skops.io.exceptions.UntrustedTypesFoundException):
         skops.io.loads(content, trusted=[])
+
+
+def test_files_that_are_no_models(stumps: Example, tmp_path: Path) -> None:
+    path = tmp_path / "a.bsm"
+    with pytest.raises(DataError, match=r"a\.bsm' cannot be read: No such file"):
+        BoostSampleClassifier.load(path)
+    with pytest.raises(DataError, match="cannot be read: Is a directory"):
+        BoostSampleClassifier.load(tmp_path)
+    stream = io.BytesIO()
+    np.savez(stream, a=np.arange(3))
+    other = archive_bytes({"meta": json_entry({"kind": "a cell"})})
+    for content in (b"", b"some text\n", pickle.dumps(stumps[0]), other):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"is not a model file of boostsample: it is .*; give"):
+            BoostSampleClassifier.load(path)
+    path.write_bytes(stream.getvalue())
+    with pytest.raises(DataError, match=r"a\.bsm' cannot be used: damaged \('sha256'\)"):
+        BoostSampleClassifier.load(path)
+
+
+def test_damaged_files_are_refused(stumps: Example, tmp_path: Path) -> None:
+    """Cut anywhere, or with a byte changed: refused, or unchanged where the byte has no meaning."""
+    model, X = stumps
+    path = tmp_path / "a.bsm"
+    model.save(path)
+    content, want = path.read_bytes(), model.decision_function(X)
+    rng, refused, unchanged = np.random.default_rng(0), 0, 0
+    for cut in rng.integers(1, len(content), 60).tolist():
+        path.write_bytes(content[:cut])
+        with pytest.raises(DataError, match=r"a\.bsm' (cannot be used|is not a model)"):
+            BoostSampleClassifier.load(path)
+    for at in rng.integers(0, len(content), 300).tolist():
+        changed = bytearray(content)
+        changed[at] ^= int(rng.integers(1, 256))
+        path.write_bytes(changed)
+        try:
+            loaded = BoostSampleClassifier.load(path)
+        except DataError as error:
+            refused += str(path) in str(error) and "\n" not in str(error)
+        else:
+            unchanged += np.array_equal(loaded.decision_function(X), want)
+    assert refused + unchanged == 300
+    assert refused > 200
+
+
+def test_newer_files_and_too_large_ones(
+    stumps: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.bsm"
+    stumps[0].save(path)
+    entries = archive_entries(path.read_bytes())
+    meta = read_json_entry(entries["meta"])
+    path.write_bytes(archive_bytes({**entries, "meta": json_entry({**meta, "format": 99})}))
+    with pytest.raises(DataError, match=r"has format 99, .* reads formats up to 1; update"):
+        BoostSampleClassifier.load(path)
+    stumps[0].save(path, overwrite=True)
+    monkeypatch.setattr(file, "MOST_BYTES", 1000)
+    with pytest.raises(DataError, match="its content must have at most 1,000 bytes, got"):
+        BoostSampleClassifier.load(path)
+    with pytest.raises(DataError, match=r"must have at most .* before packing"):
+        stumps[0].save(tmp_path / "b.bsm")
+
+
+class Spy:
+    """A pickle that would leave a trace."""
+
+    traces: list[str] = []  # noqa: RUF012 - shared on purpose
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Spy.traces.append, ("executed",)
+
+
+def test_nothing_is_executed_and_no_size_is_believed(tmp_path: Path) -> None:
+    path = tmp_path / "a.bsm"
+    stream = io.BytesIO()
+    np.savez(stream, meta=np.array([Spy()], object))
+    huge = io.BytesIO()
+    with zipfile.ZipFile(huge, "w") as archive:
+        header = io.BytesIO()
+        fields = {"descr": "|u1", "fortran_order": False, "shape": (10**13,)}
+        np.lib.format.write_array_header_1_0(header, fields)
+        archive.writestr("meta.npy", header.getvalue())
+    for content, message in (
+        (pickle.dumps(Spy()), "it is no archive"),
+        (stream.getvalue(), "an array of object, which is never written"),
+        (huge.getvalue(), "the size of an array of the archive does not fit"),
+    ):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            BoostSampleClassifier.load(path)
+    assert Spy.traces == []
+
+
+def other_meta(**changes: Any) -> Callable[[dict[str, Any]], None]:
+    def change(entries: dict[str, Any]) -> None:
+        entries["meta"] = json_entry({**read_json_entry(entries["meta"]), **changes})
+
+    return change
+
+
+def other_attribute(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(entries: dict[str, Any]) -> None:
+        meta = read_json_entry(entries["meta"])
+        meta["attributes"][name] = value
+        if name == "term_importances_":
+            del entries["reads"]
+        entries["meta"] = json_entry(meta)
+
+    return change
+
+
+def plain(value: Any) -> dict[str, Any]:
+    """A plain value as files hold it."""
+    return {"plain": json.loads(pack_state({"value": value}))}
+
+
+def other_array(name: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    def change(entries: dict[str, Any]) -> None:
+        entries[name] = value(entries[name])
+
+    return change
+
+
+def without(name: str) -> Callable[[dict[str, Any]], None]:
+    return lambda entries: entries.pop(name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (other_meta(format="1"), "it has no format version, got '1'"),
+        (other_meta(n_labels=9), "must have 9 bits for each of"),
+        (other_meta(families=[{}]), "a family must have a name and settings"),
+        (
+            other_meta(families=[{"name": "columns", "settings": {"x": 1}, "n_features": 1}]),
+            "its family 'columns' refuses its settings",
+        ),
+        (
+            other_meta(families=[{"name": "columns", "settings": {"columns": 0}, "n_features": 2}]),
+            "must have 2 features, but has 1 here",
+        ),
+        (other_meta(settings={"hue": {"texts": []}}), "setting 'hue' is unknown"),
+        (other_meta(settings={"bank": {"magic": 1}}), "a value of an unknown form, 'magic'"),
+        (other_meta(attributes={}), "it lacks the attribute 'classes_'"),
+        (other_attribute("classes_", {"texts": ["a"]}), "must have 3 classes for 3 labels"),
+        (other_attribute("columns_", {"columns": "[3]"}), "must be text of TableColumns.to_json"),
+        (other_attribute("temperature_", {"texts": []}), "offset for each of 3 labels and a temp"),
+        (other_attribute("temperature_", plain(math.nan)), "temperature must be above 0, got nan"),
+        (other_attribute("offset_", plain(np.full(3, np.nan))), "offsets must be finite numbers"),
+        (other_attribute("classes_", {"texts": ["a", "b", "a"]}), "its classes must differ"),
+        (other_attribute("n_features_in_", plain(2.5)), "number of columns must be at least 1"),
+        (other_attribute("feature_names_in_", {"texts": ["a"]}), "have a name for each of 6 colu"),
+        (other_array("feature", lambda array: array + np.uint8(100)), "features must be between"),
+        (
+            other_array("feature", lambda array: array.astype(np.float32)),
+            "'feature' is missing, or",
+        ),
+        (
+            other_array("threshold", lambda array: array * np.float32(np.nan)),
+            "its thresholds must be",
+        ),
+        (other_array("alpha", lambda array: array * np.inf), "its alphas must be finite"),
+        (other_array("alpha", lambda array: array[1:]), "must have an alpha each"),
+        (other_array("votes", lambda array: array[:, :0]), "must have 3 bits for each of"),
+        (other_array("n_terms", lambda array: array[1:]), "its rounds must have all of the terms"),
+        (other_array("parent", lambda array: array + np.int8(1)), "its terms must be trees"),
+        (other_array("side", lambda array: array[1:]), "must have a parent and a side each"),
+        (other_array("split", lambda array: array[1:]), "'split' must have a bit for each"),
+        (without("below"), "'below' is missing, or"),
+        (other_attribute("term_importances_", {"texts": []}), "must have importances of"),
+    ],
+)
+def test_contents_that_are_no_model(
+    change: Callable[[dict[str, Any]], None], message: str, tmp_path: Path
+) -> None:
+    """With a checksum that fits: no content crashes the process."""
+    path = tmp_path / "a.bsm"
+    entries: dict[str, Any] = archive_entries((FOLDER / "format-1-images.bsm").read_bytes())
+    change(entries)
+    path.write_bytes(archive_bytes(entries))
+    with pytest.raises(DataError, match=re.escape(message).replace("\\ ", " ")):
+        BoostSampleClassifier.load(path)

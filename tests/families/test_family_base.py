@@ -9,7 +9,23 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.families import Columns, Gradient, Identity, families_for
+from boostsample.families import (
+    ILBP,
+    LBP,
+    Columns,
+    Fourier,
+    Gradient,
+    GradientHistograms,
+    Haar,
+    HaarLike,
+    HashedText,
+    Identity,
+    Opponent,
+    OrientedGradients,
+    PatchSums,
+    Text,
+    families_for,
+)
 from boostsample.family import Family, Fill, ImageFamily, check_examples, pixel_major
 from boostsample.testing.families import check_family
 
@@ -120,3 +136,204 @@ def test_pixel_major(shape: tuple[int, ...]) -> None:
     assert turned.dtype == X.dtype
     assert np.moveaxis(turned, 0, -1).flags.c_contiguous
     assert pixel_major(turned) is turned
+
+
+NAMES = ["age", "sex"]
+#: A family, settings that it takes, and one line for each setting that it refuses.
+REFUSED: list[tuple[Any, dict[str, Any], Any]] = [
+    (
+        Columns,
+        {"columns": [0]},
+        [
+            ({"columns": []}, "at least one column"),
+            ({"columns": [1, 1]}, "got 1 twice"),
+            ({"columns": [3], "n_columns": 3}, "between 0 and 2, got 3"),
+            ({"columns": [1.0]}, "got 1.0"),
+            ({"columns": ["ag"], "column_names": NAMES}, "unknown column 'ag'.*age, sex"),
+            ({"columns": "7-5"}, "'7-5' must not run backwards"),
+            ({"columns": "3"}, "column '3' is given by name, which needs column_names"),
+            ({"columns": slice(1, None)}, "needs n_columns, or an end"),
+            ({"columns": slice(0, 4), "n_columns": 3}, "end of a slice .* 0 and 3, got 4"),
+            ({"column_names": ["a", "a"]}, "got 'a' twice"),
+            ({"column_names": [1]}, "one text per column"),
+            ({"column_names": ["a"], "n_columns": 2}, "name all 2 columns, got 1"),
+            ({"n_columns": 0}, "n_columns must be an integer at least 1"),
+            ({"name": " "}, "not blank"),
+        ],
+    ),
+    (
+        Gradient,
+        {"image_shape": (4, 4)},
+        [
+            ({"components": ["z"]}, "unknown gradient component 'z'.*x, y, magnitude"),
+            ({"image_shape": (1, 1)}, r"at least 2 pixels .* got image_shape \(1, 1\)"),
+            ({"image_shape": (5, 5.5)}, "image_shape must be"),
+        ],
+    ),
+    (
+        Fourier,
+        {"image_shape": (4, 4)},
+        [
+            ({"components": ["phase"]}, "unknown Fourier component 'phase'.*cosine, sine, mag"),
+            (
+                {"image_shape": (1, 1, 3), "components": ["magnitude", "sine"]},
+                "1 x 1 pixels have no Fourier magnitude or sine; use larger images, or cosines",
+            ),
+        ],
+    ),
+    (
+        Haar,
+        {"image_shape": (8, 5)},
+        [
+            ({"levels": levels}, "levels must be an integer between 1 and 3")
+            for levels in (0, 4, 1.5, True, "2")
+        ],
+    ),
+    *(
+        (
+            kind,
+            {"image_shape": (3, 3)},
+            [
+                ({"image_shape": (2, 9)}, r"LBP needs .* 3 x 3 pixels, got image_shape \(2, 9\)"),
+            ],
+        )
+        for kind in (LBP, ILBP)
+    ),
+    (
+        PatchSums,
+        {"image_shape": (8, 8), "n_members": 10},
+        [
+            ({"n_members": 785}, "n_members must be at most 784, .* got 785; None takes all"),
+            ({"seed": -1}, "seed must be an integer at least 0, got -1"),
+            ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
+            ({"max_side": 9}, "max_side must be an integer between 2 and 8, got 9"),
+        ],
+    ),
+    (
+        HaarLike,
+        {"image_shape": (8, 8), "n_members": 10},
+        [
+            ({"n_members": 2057}, "n_members must be at most 2056, .* got 2057; None takes all"),
+            ({"min_side": 0}, "min_side must be an integer at least 1, got 0"),
+            ({"min_side": 5}, "no Haar-like feature .* sides of at least 5 fits .* lower min_side"),
+            ({"kinds": ["five"]}, "unknown kind of Haar-like feature 'five'; known: two across"),
+            ({"kinds": []}, "kinds must be one or more different ones of two across"),
+        ],
+    ),
+    *(
+        (
+            kind,
+            {"image_shape": (8, 8), "n_members": 10},
+            [
+                ({"image_shape": (2, 2, 3)}, r"3 pixels high or wide, got image_shape \(2, 2, 3\)"),
+                ({"n_members": 10**6}, "number of histogram bins of rectangles .* sides of 2 to 8"),
+                ({"n_orientations": least - 1}, f"integer between {least} and {degrees}"),
+                ({"normalise": 1}, "normalise must be True or False, got 1"),
+                ({"min_side": 9}, "min_side must be an integer between 1 and 8, got 9"),
+            ],
+        )
+        for kind, least, degrees in ((GradientHistograms, 2, 180), (OrientedGradients, 4, 360))
+    ),
+    (
+        Opponent,
+        {"image_shape": (6, 5, 3), "family": "haar"},
+        [
+            ({"family": "sift"}, "unknown image family 'sift'; known: .*gradient"),
+            ({"family": "opponent"}, "unknown image family 'opponent'"),
+            ({"image_shape": (6, 5)}, r"'haar-opponent' takes images of red, .* got \(6, 5\)"),
+            ({"opponents": ["red"]}, "unknown opponent 'red'; known: red-green"),
+            ({"opponents": []}, "opponents must be one or more different ones of red-green"),
+            ({"depth": 3}, "unknown setting of family 'haar' 'depth'; known: levels"),
+            ({"levels": 9}, "levels must be an integer between 1 and 3, got 9"),
+        ],
+    ),
+    (
+        Text,
+        {"vocabulary": ["weak"]},
+        [
+            ({"vocabulary": []}, "at least one term"),
+            ({"vocabulary": ["a1", 2]}, "must hold texts, got 2"),
+            ({"vocabulary": ["weak", "weak"]}, "got 'weak' twice"),
+            ({"vocabulary": ["Weak"]}, "holds 'Weak', which no document can contain"),
+            ({"ngram_range": (2, 2)}, "holds 'weak', which no"),
+            ({"ngram_range": (2, 1)}, r"1 <= shortest <= longest, got \(2, 1\)"),
+            ({"analyzer": "words"}, "unknown analyzer 'words'"),
+            ({"token_pattern": "("}, r"regular expression, got '\(': missing"),
+        ],
+    ),
+    (HashedText, {}, [({"n_features": 0}, "n_features must be an integer at least 1, got 0")]),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        (kind, {**settings, **wrong}, message)
+        for kind, settings, lines in REFUSED
+        for wrong, message in lines
+    ],
+)
+def test_settings_are_refused(kind: Any, settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        kind(**settings)
+
+
+@pytest.mark.parametrize(
+    ("family", "names"),
+    [
+        (
+            PatchSums((28, 28), 2000),
+            {
+                0: "patch sum of rows 0-19, columns 4-22",
+                1: "patch sum of rows 11-27, columns 10-21",
+                1999: "patch sum of rows 3-12, columns 7-10",
+            },
+        ),
+        (
+            HaarLike((28, 28), 2000),
+            {
+                0: "Haar-like two across of rows 12-20, columns 4-27",
+                1: "Haar-like three down of rows 8-16, columns 1-12",
+                1999: "Haar-like two across of rows 3-17, columns 0-5",
+            },
+        ),
+        (
+            HaarLike((28, 28), None),
+            {
+                0: "Haar-like two across of rows 0-0, columns 0-1",
+                1: "Haar-like two across of rows 0-0, columns 0-3",
+                100_000: "Haar-like two down of rows 3-24, columns 4-22",
+                299_879: "Haar-like four of rows 26-27, columns 26-27",
+            },
+        ),
+        (
+            GradientHistograms((28, 28), 3000),
+            {
+                0: "gradients along 150 degrees in rows 2-16, columns 0-20",
+                1: "gradients along 30 degrees in rows 4-8, columns 20-25",
+                2999: "gradients along 30 degrees in rows 17-24, columns 20-25",
+            },
+        ),
+        (
+            OrientedGradients((28, 28), 3000),
+            {
+                0: "gradients towards 330 degrees in rows 1-8, columns 0-10",
+                1: "gradients towards 30 degrees in rows 10-27, columns 22-26",
+                2999: "gradients towards 330 degrees in rows 4-8, columns 17-25",
+            },
+        ),
+    ],
+    ids=repr,
+)
+def test_members_are_pinned(family: Any, names: dict[int, str]) -> None:
+    """A stored model names features by number: these members may never change."""
+    assert {j: family.feature_name(j) for j in names} == names
+
+
+@pytest.mark.parametrize("kind", [PatchSums, HaarLike, GradientHistograms, OrientedGradients])
+def test_a_larger_family_begins_with_the_smaller_one(kind: Any) -> None:
+    small, large = kind((8, 8), 20, seed=3), kind((8, 8), 700, seed=3)
+    names = [[family.feature_name(j) for j in range(20)] for family in (small, large)]
+    assert names[0] == names[1]
+    assert small != large
+    assert small != kind((8, 8), 20, seed=4)

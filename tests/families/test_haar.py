@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import pywt
 from numpy.typing import NDArray
 
-from boostsample.families import Haar
+from boostsample.families import Haar, HaarLike
 
 
 def by_pywt(images: NDArray[Any], levels: int) -> NDArray[np.float64]:
@@ -90,3 +91,87 @@ def test_names() -> None:
 def test_default_levels() -> None:
     shapes = [(28, 28), (8, 8), (4, 64), (1, 8), (33, 40), (1, 1)]
     assert [Haar(shape).levels for shape in shapes] == [5, 3, 2, 1, 6, 1]
+
+
+NAME = re.compile(
+    r"Haar-like (\w+(?: \w+)?) of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?"
+)
+PATTERNS = {
+    "two across": [[1, -1]],
+    "two down": [[1], [-1]],
+    "three across": [[1, -2, 1]],
+    "three down": [[1], [-2], [1]],
+    "four": [[1, -1], [-1, 1]],
+}
+
+
+def member(family: HaarLike, feature: int) -> tuple[str, int, int, int, int, int]:
+    """Kind, top, bottom, left, right (included) and channel, from the name."""
+    match = NAME.fullmatch(family.feature_name(feature))
+    assert match
+    kind, *numbers = match.groups(default="0")
+    top, bottom, left, right, channel = map(int, numbers)
+    return kind, top, bottom, left, right, channel
+
+
+def naive_values(family: HaarLike, images: NDArray[Any]) -> NDArray[np.float64]:
+    """All features of (n, h, w, c) images, pixel by pixel, in float64."""
+    values = np.zeros((len(images), family.n_features))
+    for feature in range(family.n_features):
+        kind, top, bottom, left, right, channel = member(family, feature)
+        pattern = np.array(PATTERNS[kind])
+        down = (bottom - top + 1) // pattern.shape[0]
+        across = (right - left + 1) // pattern.shape[1]
+        for r in range(top, bottom + 1):
+            for c in range(left, right + 1):
+                weight = pattern[(r - top) // down, (c - left) // across]
+                values[:, feature] += weight * images[:, r, c, channel].astype(np.float64)
+    return values
+
+
+@pytest.mark.parametrize("shape", [(6, 6, 1), (28, 28, 1), (3, 7, 2), (1, 6, 2), (5, 1, 1)])
+def test_bytes_are_exact(shape: tuple[int, ...]) -> None:
+    images = np.random.default_rng(0).integers(0, 256, (4, *shape), dtype=np.uint8)
+    images[0], images[0, : shape[0] // 2] = 0, 255  # the largest differences there are
+    family = HaarLike(shape, None) if np.prod(shape) < 99 else HaarLike(shape, 90)
+    values = family.compute(images, range(family.n_features))
+    np.testing.assert_array_equal(values, naive_values(family, images))
+    assert values.T.flags.c_contiguous
+
+
+def test_sums_that_wrap_around() -> None:
+    """Three times a corner of this table exceeds 2^31: that may wrap around, the result may not."""
+    image = np.full((1, 2799, 2799), 255, np.uint8)
+    image[..., 1866:] = 3
+    family = HaarLike((2799, 2799), None, min_side=933, kinds=["three across"])
+    assert member(family, 1866) == ("three across", 0, 2798, 0, 2798, 0)
+    assert 3 * 255 * 2799 * 1866 > 2**31
+    assert family.compute(image, [1866]).item() == np.float32(2799 * 933 * (255 - 2 * 255 + 3))
+
+
+def test_as_many_as_viola_and_jones_have() -> None:
+    sizes = [HaarLike((24, 24), None, kinds=[kind]).n_features for kind in PATTERNS]
+    assert sizes == [43_200, 43_200, 27_600, 27_600, 20_736]
+    assert HaarLike((24, 24), None).n_features == sum(sizes) == 162_336
+    assert HaarLike((28, 28), None).n_features == 299_880
+    assert HaarLike((28, 28, 3), None).n_features == 3 * 299_880
+
+
+@pytest.mark.parametrize("min_side", [1, 2])
+def test_all_there_are(min_side: int) -> None:
+    height, width, channels = 6, 7, 2
+    want = {
+        (kind, top, top + down * i - 1, left, left + across * j - 1, channel)
+        for kind, pattern in PATTERNS.items()
+        for down, across in [np.shape(pattern)]
+        for i in range(min_side, height // down + 1)
+        for j in range(min_side, width // across + 1)
+        for top in range(height - down * i + 1)
+        for left in range(width - across * j + 1)
+        for channel in range(channels)
+    }
+    every = HaarLike((height, width, channels), None, min_side=min_side)
+    assert every.n_features == len(want)
+    drawn = HaarLike((height, width, channels), len(want), min_side=min_side)
+    for family in (every, drawn):
+        assert {member(family, feature) for feature in range(len(want))} == want

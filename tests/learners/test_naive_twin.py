@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +14,11 @@ from boostsample.loop.shard_booster import ShardBooster
 from boostsample.rows.weights import initial_weights
 from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
+from tests.compiled import slow_without_jit
 from tests.learners.naive_compare import Comparison, comparison_on, named
 from tests.problems import bank_of, noisy_labels, table
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-pytestmark = pytest.mark.skipif(not COMPILED, reason="compiled code compares whole data sets")
+pytestmark = slow_without_jit
 
 
 def compare(

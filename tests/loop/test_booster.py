@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import math
-import os
+import sys
 import time
 from typing import Any
 
@@ -11,11 +12,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from boostsample import BoostSampleClassifier
 from boostsample.errors import BudgetExceeded, DataError, SettingError, StrategyError
 from boostsample.labels import encode
 from boostsample.learner import EDGE_GAP
+from boostsample.loop import fit_progress
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import boost
+from boostsample.loop.fit_progress import FitProgress
 from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.registry import make_strategy
@@ -23,12 +27,8 @@ from boostsample.rows.weights import initial_weights
 from boostsample.step import Step
 from boostsample.strategies import Full, Laminating, UniformNaive
 from boostsample.strategy import Outcome, Strategy, Stump
+from tests.compiled import slow_without_jit
 from tests.problems import bank_of, booster_of, noisy_labels, perfect, table
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-slow_without_jit = pytest.mark.skipif(
-    not COMPILED, reason="a thousand rounds on real data take hours without compilation"
-)
 
 
 def digits() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
@@ -254,3 +254,104 @@ def test_wrong_arguments(settings: dict[str, Any], error: type[Exception], messa
     arguments = {"rows": None, "Y": noisy_labels(), "strategy": UniformNaive(), **settings}
     with pytest.raises(error, match=message):
         Booster(bank_of(table()), **arguments)
+
+
+SMALLEST = 5e-324  # a denormal number
+
+
+@pytest.fixture(scope="module")
+def problem() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(60, 4)), rng.integers(0, 3, 60)
+
+
+@pytest.mark.parametrize("unit", [SMALLEST, 2e-310, 1e306])
+def test_the_unit_of_the_weights_changes_nothing(
+    problem: tuple[np.ndarray, np.ndarray], unit: float
+) -> None:
+    """Products of weights and label weights must not become denormal or infinite."""
+    X, y = problem
+    weight = np.random.default_rng(6).integers(1, 9, 60).astype(np.float64)
+    model = BoostSampleClassifier(
+        "laminating", "stump", n_rounds=20, learning_rate=1.0, random_state=0
+    )
+    want = model.fit(X, y, sample_weight=weight).decision_function(X)
+    got = model.fit(X, y, sample_weight=weight * unit).decision_function(X)
+    if unit == SMALLEST:  # whole units: nothing is rounded
+        np.testing.assert_array_equal(got, want)
+    signs = np.where(y[:, None] == np.arange(3), 1, -1)
+    shares = weight[:, None] * np.where(signs > 0, 0.5, 0.25)
+    loss = np.log10((shares * np.exp(-signs * got)).sum() / shares.sum())
+    product = sum(0.5 * np.log10(1.0 - row["edge"] ** 2) for row in model.history_)
+    assert loss == pytest.approx(product, abs=1e-6)
+    assert model.history_[-1]["log10_loss"] == pytest.approx(product, abs=1e-12)
+
+
+@pytest.mark.parametrize("smallest", [SMALLEST, 1e-200, 1e-25])
+def test_weights_too_far_apart_are_refused(
+    problem: tuple[np.ndarray, np.ndarray], smallest: float
+) -> None:
+    X, y = problem
+    weight = np.where(np.arange(60) == 7, smallest, 1.0)
+    with pytest.raises(DataError, match=r"1e\+24 times the least.* in row 7;.* weight 0 drops"):
+        BoostSampleClassifier("laminating", "stump", n_rounds=2, random_state=0).fit(
+            X, y, sample_weight=weight
+        )
+
+
+def test_weights_far_apart_are_kept(problem: tuple[np.ndarray, np.ndarray]) -> None:
+    X, y = problem
+    weight = np.where(np.arange(60) < 30, 1e-20, 1.0)
+    model = BoostSampleClassifier("laminating", "stump", n_rounds=20, random_state=0).fit(
+        X, y, sample_weight=weight
+    )
+    assert model.score(X[30:], y[30:]) > model.score(X[:30], y[:30])
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def row(at: int, stopped: str = "") -> dict[str, Any]:
+    return {"round": at, "log10_loss": -0.5, "edge": 0.75, "stopped": stopped}
+
+
+@pytest.mark.parametrize(("n_rounds", "lines"), [(3, 3), (200, 10), (1003, 10)])
+def test_a_file_gets_ten_lines(
+    n_rounds: int, lines: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show = FitProgress(n_rounds)
+    for at in range(1, n_rounds + 1):
+        show(row(at), 0.25, at == n_rounds)
+    shown = capsys.readouterr().err.splitlines()
+    assert len(shown) == lines
+    assert shown[-1] == f"round {n_rounds:,} of {n_rounds:,}: log10 loss -0.500, edge 0.2500"
+
+
+def test_a_terminal_has_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(fit_progress, "_PAUSE", 0.0)
+    show = FitProgress(3)
+    for at in (1, 2, 3):
+        show(row(at), 0.25, at == 3)
+    shown = terminal.getvalue()
+    assert shown.count("\r\x1b[Kround") == 3
+    assert shown.count("\n") == 1
+    assert shown.endswith("\n")
+
+
+def test_an_early_end_is_shown_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    FitProgress(500)(row(3, "edge 1"), 0.25, finished=True)
+    assert capsys.readouterr().err.endswith("edge 0.2500; training ends: edge 1\n")
+
+
+def test_training_goes_on_without_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(Terminal):
+        def write(self, text: str) -> int:
+            raise OSError
+
+    for stream in (None, Full()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        FitProgress(3)(row(1), 0.25, finished=True)

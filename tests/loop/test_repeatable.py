@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -17,10 +20,10 @@ from boostsample.errors import DataError, StrategyError
 from boostsample.loop.booster import Booster
 from boostsample.records import Round
 from boostsample.strategies import UniformNaive
+from tests.cold_rounds import N_ROUNDS, PLACES, variants
+from tests.compiled import slow_without_jit
 from tests.paths import ROOT
 from tests.problems import bank_of, booster_of, noisy_labels, powers, rows_of, table
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 LEARNERS = (
     "product:n_terms=3",
@@ -91,7 +94,7 @@ def test_any_round_continues_to_identical_bits(learner: str, n_labels: int, stra
             assert weights["mass"] == want["mass"]
 
 
-@pytest.mark.skipif(not COMPILED, reason="many examples; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("learner", ["product:n_terms=3", "tree:n_leaves=12"])
 @pytest.mark.parametrize("n_labels", [1, 10, 17])
 def test_replay_of_many_examples(learner: str, n_labels: int) -> None:
@@ -103,7 +106,7 @@ def test_replay_of_many_examples(learner: str, n_labels: int) -> None:
     assert again.small_state()["weights"] == state["weights"]
 
 
-@pytest.mark.skipif(not COMPILED, reason="many examples; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("strategy", ["full", "uniform-naive", "laminating"])
 def test_threads_give_the_same_bits(learner: str, strategy: str) -> None:
@@ -175,7 +178,7 @@ def test_weights_at_the_floor_stay_there(learner: str) -> None:
     assert sizes.sum() == pytest.approx(run.state()["weights"]["mass"], rel=1e-6)
 
 
-@pytest.mark.skipif(not COMPILED, reason="many rounds; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("learner", LEARNERS[:2])
 def test_replay_when_weights_are_far_apart(learner: str) -> None:
     """Sums of such weights round: they depend on the order of the rows and leaves."""
@@ -247,3 +250,44 @@ def digests(program: str, *environments: dict[str, str]) -> set[str]:
 
 def test_compiled_or_not_the_bits_are_the_same() -> None:
     assert len(digests(BITS, *({"NUMBA_DISABLE_JIT": off} for off in "01"))) == 1
+
+
+#: Seconds on the processor by which a round of milliseconds may exceed the median of its run.
+_LATE = 5.0
+_OLD = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"}
+_ROUNDS = """
+import sys, hashlib
+sys.path.insert(0, {root!r})
+from tests.problems import *
+from boostsample.registry import make_strategy
+digest = hashlib.sha256()
+for name in ("uniform-naive", "laminating"):
+    booster = Booster(bank_of(table(90, 12)), None, noisy_labels(90, 10), make_strategy(name),
+                      n_rounds=40, rng=0)
+    digest.update(repr(rows_of(booster, 40)).encode())
+    digest.update(booster.state()["weights"]["values"].tobytes())
+print(digest.hexdigest())
+"""
+
+
+@slow_without_jit
+def test_no_round_compiles_anything_and_old_processors_give_the_same_bits(tmp_path: Path) -> None:
+    empty = {"NUMBA_CACHE_DIR": str(tmp_path), "BOOSTSAMPLE_CACHE_DIR": str(tmp_path / "banks")}
+    if platform.machine() in ("x86_64", "AMD64"):
+        empty |= _OLD
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cold_rounds"],
+        env={**os.environ, **empty},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(runs) == len(PLACES) * len(variants())
+    for name, compiled, seconds in runs:
+        assert compiled == [], name
+        assert len(seconds) == N_ROUNDS, name
+        assert max(seconds) - statistics.median(seconds) < _LATE, f"{name}: {seconds}"
+    assert len(digests(_ROUNDS, {}, empty)) == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -22,8 +21,7 @@ from boostsample.planning.expected_edge import (
     gaussian_expected_edge,
 )
 from boostsample.planning.mixture import Mixture, fit_gaussians
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+from tests.compiled import COMPILED
 
 NARROW = Mixture(1.0, 0.02, 0.02**2)
 WIDE = Mixture([0.7, 0.3], [0.02, 0.08], [0.02**2, 0.03**2])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable
 
@@ -18,8 +17,8 @@ from boostsample.planning.mixture import (
     fit_mixtures,
     sampling_variance,
 )
+from tests.compiled import slow_without_jit
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 Array = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Array]
 
@@ -39,7 +38,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
 }
 
 
-@pytest.mark.skipif(not COMPILED, reason="takes minutes when nothing is compiled")
+@slow_without_jit
 @pytest.mark.parametrize("n_components", [2, 3])
 @pytest.mark.parametrize("n", [70, 400, 1300])
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -61,7 +60,7 @@ def test_as_likely_as_scikit_learn(name: str, n: int, n_components: int) -> None
         assert ours.log_likelihood == pytest.approx(mean, abs=1e-8)
 
 
-@pytest.mark.skipif(not COMPILED, reason="thousands of edges")
+@slow_without_jit
 @pytest.mark.parametrize("each", [False, True])
 def test_deconvolved(rng: np.random.Generator, each: bool) -> None:
     """The spread of G is found under noise three times as wide; as they are, it is not."""
@@ -76,7 +75,7 @@ def test_deconvolved(rng: np.random.Generator, each: bool) -> None:
     assert fit_mixture(h, 2).variance == pytest.approx(true.variance + noise.mean(), rel=0.05)
 
 
-@pytest.mark.skipif(not COMPILED, reason="hundreds of edges")
+@slow_without_jit
 def test_equal_noises_are_one_noise(rng: np.random.Generator) -> None:
     edges = rng.normal(0.1, 0.05, 200)
     single = fit_mixture(edges, noise_variance=1e-3)

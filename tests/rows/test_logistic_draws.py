@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,9 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.strategies import UniformNaive
 from tests import naive, naive_samplers
+from tests.compiled import slow_without_jit
 from tests.problems import bank_of, local_rows, noisy_labels, table
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, T, Z, REPETITIONS = 120, 40, 4.5, 2000
 
 
@@ -76,7 +75,7 @@ def test_weights_of_drawn_rows_are_logistic(n_labels: int, init: str, weighted: 
     np.testing.assert_allclose(values, expected, rtol=1e-4)
 
 
-@pytest.mark.skipif(not COMPILED, reason="thousands of draws take minutes without compilation")
+@slow_without_jit
 @pytest.mark.parametrize("n_labels", [1, 3])
 def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
     run, rng, hits = Run(n_labels), np.random.default_rng(1), np.zeros(N)

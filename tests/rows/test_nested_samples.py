@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
 from boostsample.rows.sampling_schemes import DrawnSample, nested_scheme
 from tests import naive
-from tests.rows.test_sampling_schemes import COMPILED, FEWER, NAMES, Z, slow_without_jit
+from tests.compiled import COMPILED, slow_without_jit
+from tests.rows.test_sampling_schemes import FEWER, NAMES, Z
 
 
 def nested_by(

@@ -13,14 +13,10 @@ from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stump
 from tests import naive_samplers as naive
+from tests.compiled import slow_without_jit
 from tests.problems import Do, bank_of, noisy_labels, step_of, table
 from tests.rows.test_nested_samples import WEIGHTS, nested_by
-from tests.rows.test_sampling_schemes import (
-    REPETITIONS,
-    Z,
-    drawn_by,
-    slow_without_jit,
-)
+from tests.rows.test_sampling_schemes import REPETITIONS, Z, drawn_by
 from tests.test_step_draws import dense
 
 OTHERS = ("mvs", "goss", "uniform", "heaviest")

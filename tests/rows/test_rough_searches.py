@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ import pytest
 from boostsample.rows import searcher as module
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
+from tests.compiled import COMPILED
 from tests.problems import bank_of, noisy_labels, table
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled = pytest.mark.skipif(not COMPILED, reason="searches take minutes without compilation")
 
 

@@ -10,7 +10,6 @@ Seeds are fixed: a pass stays a pass.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -35,12 +34,9 @@ from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step
 from boostsample.strategy import Stumps
+from tests.compiled import slow_without_jit
 from tests.problems import bank_of
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-slow_without_jit = pytest.mark.skipif(
-    not COMPILED, reason="thousands of draws take minutes without compilation"
-)
 REPETITIONS = 3000
 Z = 4.5
 N = 240

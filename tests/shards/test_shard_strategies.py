@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import functools
-import os
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.labels import encode
+from boostsample.loop.booster import Booster
+from boostsample.loop.shard_booster import ShardBooster
 from boostsample.registry import STRATEGIES, make_strategy
+from boostsample.shards.exchange import LocalShards
+from boostsample.shards.shard_source import array_sources
 from boostsample.strategies import Laminating
 from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
+from tests.compiled import slow_without_jit
+from tests.problems import bank_of, noisy_labels, table
 from tests.strategies.test_strategies import WITH_LEARNERS
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-slow_without_jit = pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy")
 
 OTHERS: dict[str, Make] = {
     "laminating-distinct": functools.partial(Laminating, scheme="distinct"),
@@ -82,3 +88,49 @@ def test_the_checks_run_over_shards() -> None:
     outside = run_strategy(make, noisy_strategy_problem()).rounds[0].rows[0]
     assert inside["messages"] == 2 * 3
     assert "messages" not in outside
+
+
+def compare(X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str) -> None:
+    """The same features, thresholds and votes; edges within 1e-6, most within 1e-12."""
+    bank = bank_of(X)
+    settings: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0}
+    alone = Booster(bank, None, Y, "full", learner, **settings)
+    shards = LocalShards(array_sources(bank, Y, n_shards))
+    many = ShardBooster(shards, "full", learner, **settings)
+    for number in range(1, rounds + 1):
+        want, over_shards = alone.next_round(), many.next_round()
+        parts = [
+            [(t.feature, t.threshold, t.value, t.votes.tolist()) for t in each.terms]
+            for each in (want, over_shards)
+        ]
+        assert parts[0] == parts[1], number
+        assert over_shards.edge == pytest.approx(want.edge, abs=1e-6), number
+        for a, b in zip(want.rows, over_shards.rows, strict=True):
+            assert b["edge_estimated"] == pytest.approx(a["edge_estimated"], abs=1e-6)
+            assert b["log10_loss"] == pytest.approx(a["log10_loss"], abs=1e-6)
+            for name in ("family", "n_features", "n_examples", "looks_search", "looks_finish"):
+                assert a[name] == b[name]
+
+
+def training_set(name: str, folder: Path | None) -> tuple[Any, Any]:
+    data = load_dataset(name, data_dir=folder)
+    rows, _ = data.split(0, 0)
+    X = data.X[rows].reshape(len(rows), -1).astype(np.float32)
+    return X, encode(data.y[rows], data.n_classes)
+
+
+@slow_without_jit
+@pytest.mark.parametrize("name", ["digits", "pendigits", "letter"])
+def test_real_data_for_100_rounds(name: str, request: pytest.FixtureRequest) -> None:
+    folder = None if name == "digits" else request.getfixturevalue("data_dir")
+    compare(*training_set(name, folder), 3, 100, "stump", "balanced")
+
+
+@pytest.mark.parametrize("n_shards", [1, 2, 3])
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4", "product:n_terms=2"])
+def test_small_tables(learner: str, n_labels: int, n_shards: int) -> None:
+    """Uniform weights tie at first; thirds of the values are missing."""
+    X = table(90)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    compare(X, noisy_labels(90, n_labels), n_shards, 12, learner, "uniform")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,10 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.strategies import Full
+from tests.compiled import COMPILED, slow_without_jit
 from tests.naive import ExactNaive, FastNaive, Naive
 from tests.problems import bank_of, booster_of, table
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-slow_without_jit = pytest.mark.skipif(
-    not COMPILED, reason="200 rounds on whole data sets take hours without compilation"
-)
 INITS = ("uniform", "balanced")
 
 

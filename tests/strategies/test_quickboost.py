@@ -12,8 +12,9 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.strategies import Full, QuickBoost
 from boostsample.strategy import Strategy
+from tests.compiled import slow_without_jit
 from tests.problems import bank_of, booster_of, noisy_labels, stumps_of, table
-from tests.strategies.test_full import INITS, digit_table, slow_without_jit, training_set
+from tests.strategies.test_full import INITS, digit_table, training_set
 from tests.strategies.watch import Watched
 
 NAMES = ("digits", "letter")

@@ -6,7 +6,6 @@ import ast
 import functools
 import importlib
 import itertools
-import os
 from typing import Any
 
 import pytest
@@ -28,10 +27,10 @@ from boostsample.strategies import (
 from boostsample.strategy import Strategy
 from boostsample.testing import STRATEGY_CHECKS, Make
 from boostsample.testing.strategies import require_budget_spent
+from tests.compiled import slow_without_jit
 from tests.paths import ROOT
 from tests.problems import booster_of, rows_of
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 FOLDER = ROOT / "strategies"
 FILES = sorted(
     ".".join(path.relative_to(FOLDER).with_suffix("").parts) for path in FOLDER.rglob("[!_]*.py")
@@ -49,7 +48,7 @@ OTHERS: dict[str, Make] = {
 }
 
 
-@pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_registered_strategy(name: str, check: Any) -> None:
@@ -75,7 +74,7 @@ WITH_LEARNERS = (
 )
 
 
-@pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize(
     ("check", "learner"),
     [
@@ -90,7 +89,7 @@ def test_registered_strategy_with_products_and_trees(name: str, check: str, lear
     getattr(checks, f"check_strategy_{check}")(functools.partial(make_strategy, name), learner)
 
 
-@pytest.mark.skipif(not COMPILED, reason="hundreds of runs a strategy; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_settings(name: str) -> None:
     """Every check passes, but for problems too small for a number that the user named."""
@@ -168,7 +167,7 @@ def test_strategies_that_leave_budget_give_the_reason() -> None:
     }
 
 
-@pytest.mark.skipif(not COMPILED, reason="many runs; compiled code runs them")
+@slow_without_jit
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=5"])
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name not in STOP_EARLY])
 def test_budgets_are_spent(name: str, learner: str) -> None:

@@ -1,9 +1,11 @@
-"""Limits of the system: no memory, and fits at the same time."""
+"""Random inputs, damaged files, no memory, and fits at the same time."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -11,10 +13,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from boostsample import BoostSampleClassifier
+from boostsample.errors import DataError
 from boostsample.experiments.results.read_folder import read_results
 from tests.paths import ROOT
+from tests.stress.file_damage import payload
+from tests.stress.fit_invariants import refusal
+from tests.stress.fuzzed_files import KINDS, check_file
+from tests.stress.random_inputs import check_case, random_case
 
 _LIMITED = """
 import resource, sys
@@ -114,3 +122,57 @@ def test_fits_in_threads_are_as_alone() -> None:
     assert len(set(alone)) == 3
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(_fitted, range(3))) == alone
+
+
+_AT_ONCE = 15
+
+
+@pytest.mark.parametrize("first", range(0, 30, _AT_ONCE))
+def test_random_inputs_are_fitted_or_refused(
+    first: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
+    fits = [check_case(random_case(at, seed=1)) == "fit" for at in range(first, first + _AT_ONCE)]
+    assert _AT_ONCE // 2 < sum(fits) < _AT_ONCE
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyError("x"),
+        ValueError("from anywhere"),
+        MemoryError(),
+        DataError(""),
+        DataError("x" * 601),
+    ],
+)
+def test_other_errors_are_faults(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        raise error
+    with pytest.raises(AssertionError, match="not one clear line"):
+        refusal(caught.value)
+
+
+def test_a_message_is_one_printable_line() -> None:
+    assert str(DataError("a\nb\x00 \u00e9")) == "a\\nb\\x00 \u00e9"
+    assert len(str(DataError("x" * 10_000))) < 1010
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_damaged_files_are_read_or_refused(
+    kind: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    good = tmp_path / "good"
+    good.mkdir()
+    names = KINDS[kind].make(good)
+    KINDS[kind].read(good)
+    seen = {check_file(kind, good, names, number) for number in range(25)}
+    assert kind == "bank" or seen != {"read"}
+
+
+def test_the_payload_is_seen_when_it_is_loaded(tmp_path: Path) -> None:
+    """The marker that a pickle would write is what the check looks for."""
+    content = payload(tmp_path / "marker")
+    assert not (tmp_path / "marker").exists()
+    pickle.load(io.BytesIO(content))
+    assert (tmp_path / "marker").exists()

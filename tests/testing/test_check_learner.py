@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -14,10 +13,9 @@ from boostsample.errors import StrategyError
 from boostsample.learner import Learner, Targets
 from boostsample.learners import Product, Stump, Tree
 from boostsample.testing import check_learner
+from tests.compiled import slow_without_jit
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"), reason="many runs"
-)
+pytestmark = slow_without_jit
 
 GOOD: dict[str, Callable[[], Learner]] = {
     "stump": Stump,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from collections.abc import Callable
@@ -22,9 +21,7 @@ from boostsample.testing import (
     check_strategy_beliefs,
 )
 from boostsample.testing import families as _check_families
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-slow_without_jit = pytest.mark.skipif(not COMPILED, reason="many runs; compiled code runs them")
+from tests.compiled import slow_without_jit
 
 
 class Good(Strategy):
