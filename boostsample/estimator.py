@@ -447,7 +447,6 @@ class BoostSampleClassifier(
     def _families(
         self, X: Any, examples: Any, seen: SeenColumns, start: InitModel | None
     ) -> list[Family]:
-        """The families of a fit, with those of the model that it starts from."""
         if start is not None:
             start.check_columns(seen)
             if self.families is None:

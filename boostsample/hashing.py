@@ -42,11 +42,7 @@ def hashed_seed(content: bytes) -> np.random.SeedSequence:
 
 
 def sha256_of_arrays(*arrays: Any) -> str:
-    """Checksum of the dtypes, shapes and values of arrays, whatever their memory order.
-
-    Rows are read in blocks of 16 MiB, so that no array is copied as a whole. Raises TypeError if an
-    array of objects holds anything but text.
-    """
+    """Checksum of dtypes, shapes and values, whatever the memory order; no array is copied."""
     digest = hashlib.sha256()
     for content in _contents(arrays):
         digest.update(content)

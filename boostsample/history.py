@@ -1,8 +1,4 @@
-"""Columns of a history row: names, types and descriptions, defined once.
-
-`boostsample.loop.booster.Booster.next_round` writes one row for each search. The notes of the
-strategy follow these columns; see `boostsample.step.Step.note`.
-"""
+"""Columns of a history row: names, types and descriptions, defined once."""
 
 from __future__ import annotations
 
@@ -90,10 +86,7 @@ def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
 
 
 def note_columns(notes: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """The columns of notes as plain Python scalars; SettingError if they are not allowed.
-
-    A vector, of at most `longest` numbers, has the columns name_0, name_1, ...
-    """
+    """The columns of notes as plain scalars; of a vector, `longest` at most, name_0, name_1, ..."""
     columns: dict[str, Any] = {}
     for name, value in notes.items():
         numbers = _flat(name, value, longest)
@@ -109,7 +102,6 @@ def note_columns(notes: Mapping[str, Any], longest: int) -> dict[str, Any]:
 
 
 def _flat(name: str, value: Any, longest: int) -> dict[str, Any]:
-    """The columns of a note, as plain Python scalars."""
     if value is None or type(value) is float or (type(value) is int and abs(value) < 2**63):
         return {name: value}  # most notes: saves 1 us each
     array = np.asarray(value)

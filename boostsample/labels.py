@@ -113,7 +113,6 @@ def _checked(array: NDArray[Any], name: str, place: _Place) -> NDArray[Any]:
 
 
 def _of_objects(values: list[Any], name: str, place: _Place) -> NDArray[Any]:
-    """Labels that are objects, all of one kind."""
     kind_of = {kind: _kind_of(kind) for kind in {*map(type, values)}}
     kinds = {*kind_of.values()}
     floats = any(issubclass(kind, float | np.floating) for kind in kind_of)

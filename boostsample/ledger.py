@@ -6,15 +6,7 @@ from boostsample.errors import BudgetExceeded, SettingError
 
 
 class Ledger:
-    """Looks spent in one search, by purpose.
-
-    Parameters
-    ----------
-    strategy : str
-        Name of the strategy in messages.
-    budget : int
-        Looks that may be spent.
-    """
+    """Looks spent in one search, by purpose."""
 
     #: Purposes within the budget; the finish has a separate column.
     PURPOSES = ("search", "modelling")

@@ -78,7 +78,6 @@ def write_name(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _is_scalar(value: Any) -> bool:
-    """Whether a value is a number of NumPy."""
     return getattr(value, "ndim", None) == 0
 
 

@@ -72,8 +72,6 @@ LEARNERS = {
 
 
 class _Kind(NamedTuple):
-    """What can be registered: the entry-point group, the base class and the names of ours."""
-
     group: str
     base: str
     places: Mapping[str, str]
@@ -258,6 +256,5 @@ def column_families(groups: Any, table: Any, **settings: Any) -> list[Any]:
 
 
 def _load(place: str) -> Any:
-    """What "module:class" names."""
     module, _, attribute = place.partition(":")
     return getattr(importlib.import_module(module), attribute)

@@ -398,7 +398,6 @@ class Step:
 
 
 def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
-    """A read-only copy: strategies get no access to the loop's record."""
     copied = array.copy()
     copied.setflags(write=False)
     return copied

@@ -110,5 +110,4 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
 
 def _is_learned(name: Any) -> bool:
-    """Whether a name is that of a learned attribute."""
     return isinstance(name, str) and name.endswith("_") and not name.startswith("_")

@@ -80,11 +80,6 @@ class Threads:
 
     Between two pieces of work they poll, then sleep; they end with this object. When they are late
     because other programs use their cores, the caller works alone for a while.
-
-    Parameters
-    ----------
-    n : int
-        At least 1; 1 starts no thread.
     """
 
     def __init__(self, n: int) -> None:
@@ -103,10 +98,7 @@ class Threads:
         return others
 
     def stretches(self, cuts: Sequence[int]) -> Sequence[tuple[int, int]]:
-        """Stretches that cover cuts[0], ..., cuts[-1], one for each thread that should work now.
-
-        They begin and end at `cuts`, ascending, and are as even as these allow.
-        """
+        """Even stretches between `cuts`, ascending: one for each thread that should work now."""
         self._alone -= self._alone > 0
         if self.n == 1 or len(cuts) < 3 or self._alone:
             return [(cuts[0], cuts[-1])]
@@ -184,8 +176,6 @@ def _stretches(cuts: tuple[int, ...], n: int) -> Sequence[tuple[int, int]]:
 
 
 class _Other:
-    """Another thread: its work and the result."""
-
     def __init__(self, polls: int) -> None:
         self._box = np.zeros(MAILBOX_SIZE, np.int64)
         self._polls = polls if COMPILED else _POLLS_IN_PYTHON

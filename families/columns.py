@@ -105,7 +105,6 @@ class Columns(Family):
     def _check_finite(
         self, part: NDArray[np.float32], table: Any, wanted: NDArray[np.intp], start: int
     ) -> None:
-        """Raise DataError if part (q, m), which begins at row `start`, has infinite values."""
         if table.dtype.kind != "f" or not np.isinf(part).any():
             return
         which, row = np.argwhere(np.isinf(part))[0]
@@ -221,7 +220,6 @@ def _sliced(part: slice, n_columns: int | None, family: str) -> range:
 
 
 def _is_sparse(X: Any) -> bool:
-    """Whether X is a SciPy sparse matrix or array, in any format."""
     return hasattr(X, "tocsc") and hasattr(X, "nnz")
 
 
@@ -310,7 +308,6 @@ def column_groups(
 def _shape(
     table: Any, n_columns: int | None, column_names: Sequence[str] | None
 ) -> tuple[int | None, Sequence[str] | None]:
-    """Number and names of columns, from the table if there is one."""
     if table is None:
         if n_columns is None and column_names is None:
             raise SettingError(
@@ -331,7 +328,6 @@ def _shape(
 
 
 def _by_dtype(table: Any) -> dict[str, list[int]]:
-    """Columns of a DataFrame by the kind of their dtype."""
     if not hasattr(table, "dtypes"):
         raise SettingError(
             "groups by dtype need a table with a dtype for each column, such as a pandas "

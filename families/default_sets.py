@@ -195,7 +195,6 @@ def families_by_name(
 
 
 def _changed(family: Family, settings: Mapping[str, Any]) -> Family:
-    """A family reconstructed with other settings."""
     if not settings:
         return family
     usual = family.settings()
@@ -214,7 +213,6 @@ def _changed(family: Family, settings: Mapping[str, Any]) -> Family:
 def _registered(
     name: str, settings: Mapping[str, Any], filled: Mapping[str, Any], data: str
 ) -> Family:
-    """A registered family; `filled` are arguments that follow from the examples."""
     kind = registered_class("family", name)
     parameters = inspect.signature(kind).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):

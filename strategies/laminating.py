@@ -120,10 +120,8 @@ def _halvings(q: int) -> int:
 
 
 def _first(q: int, budget: int) -> int:
-    """T0, examples of the first stage."""
     return budget // (q * _halvings(q))
 
 
 def _last(q: int, budget: int) -> int:
-    """Examples of the last stage, Q0 T0 / 2."""
     return _first(q, budget) << (_halvings(q) - 1)

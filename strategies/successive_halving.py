@@ -94,7 +94,6 @@ class SuccessiveHalving(Strategy):
         return best
 
     def _brackets(self, budget: int, n_examples: int, n_features: int) -> list[list[Stage]]:
-        """The stages of each bracket."""
         share = max(budget // self.brackets, 1)
         size = share, n_examples, n_features, self.eta
         n_stages = most_stages(*size, _LEAST_EXAMPLES)
@@ -191,7 +190,6 @@ def stages_that_spend(
 def _stages_from(
     first: int, budget: int, n_examples: int, n_features: int, eta: int
 ) -> list[Stage]:
-    """Stages of equal looks from a number of features to at least two."""
     widths = [first]
     while widths[-1] // eta >= 2 and budget > len(widths):
         widths.append(widths[-1] // eta)

@@ -129,9 +129,8 @@ def chooses_rounds(n_rounds: Any, warm_start: Any) -> bool:
 class NamedSettings(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no annotations
     """Base class of an estimator whose parameters `strategy` and `learner` may be names.
 
-    Searches reach the settings of a name as those of an instance. The learner "auto" has the
-    settings of the tree that it stands for: ``set_params(learner__n_leaves=8)`` makes it
-    "auto:n_leaves=8".
+    Searches reach the settings of a name as those of an instance; the learner "auto" has those of
+    the tree that it stands for.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

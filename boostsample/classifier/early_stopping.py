@@ -32,10 +32,9 @@ Metric: TypeAlias = str | Callable[[NDArray[Any], NDArray[np.float64], NDArray[n
 
 
 class EvalMetric:
-    """A metric of held-out rows for their scores after the rounds so far.
+    """A metric of held-out rows for their scores so far, at the temperature that is best for them.
 
-    Probabilities are those of the temperature that is best for these rows and scores. At a fixed
-    temperature the log loss of growing scores rises long before the error does.
+    At a fixed temperature the log loss of growing scores rises long before the error does.
     """
 
     def __init__(
@@ -163,17 +162,8 @@ class RoundScores:
     Training stops at twice the best T, but not before 100 rounds: boosting improves with the
     logarithm of the rounds, so the patience is a factor, not a number of rounds. By the error on
     digits and USPS a factor of 1.5 stops at errors of 7.4 and 12.0 %, 2 at 4.3 and 9.6 %, 3 at 4.3
-    and 9.2 % but after half as many rounds again.
-
-    Parameters
-    ----------
-    watched : mapping of str to EvalMetric
-        Sets that are only scored, by the column of the history that has their values.
-    n_members : int
-        Members of the committee (`boostsample.loop.committee`) whose rounds these are. A round is
-        then one of each member.
-    decides : EvalMetric, optional
-        Of the rows that decide; the column ``validation``. Without them all rounds are kept.
+    and 9.2 % but after half as many rounds again. `watched` are sets by their column of the
+    history; without `decides` all rounds are kept.
     """
 
     def __init__(
@@ -263,7 +253,6 @@ class RoundScores:
         return best
 
     def _best(self) -> int:
-        """The first T of the best mean so far."""
         assert self._decides is not None
         points = np.array(self._scored)
         few = points[points >= min(_FEWEST, points[-1])]

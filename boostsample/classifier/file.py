@@ -122,7 +122,6 @@ class ModelFiles:
 
 
 def _entries(classifier: Any) -> dict[str, Any]:
-    """What the file of a fitted classifier holds."""
     settings, left_out = {}, []
     for name, value in classifier.get_params(deep=False).items():
         try:

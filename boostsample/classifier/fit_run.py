@@ -1,8 +1,4 @@
-"""The rounds of a fit: those who follow them, how they are saved, and how a fit goes on later.
-
-Callbacks of scikit-learn 1.9, such as its progress bar, see a fit as a task with one subtask for
-each round. A callback whose `on_fit_task_end` returns True ends the training after that round.
-"""
+"""The rounds of a fit: those who follow them, how they are saved, and how a fit goes on later."""
 
 from __future__ import annotations
 
@@ -58,11 +54,7 @@ _WAY_OUT = "set warm_start=False to train anew"
 
 @dataclass(frozen=True)
 class FitRun:
-    """What the rounds of a fit are trained on, and the fitted state that they make.
-
-    `settings` is the classifier, of which only the parameters are read; the bank holds the features
-    of the rows.
-    """
+    """What the rounds of a fit are trained on, and the fitted state that they make."""
 
     settings: Any
     inputs: FitInputs
@@ -267,11 +259,7 @@ def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
 
 
 def fit_seed(random_state: Any, path: str | os.PathLike[str] | None = None) -> list[int]:
-    """Four whole numbers that all random choices of a fit come from.
-
-    With a `random_state` of None they are those of the checkpoint at `path`, if there is one: no
-    other stream could continue it. DataError, before the fit has begun, if the file is none.
-    """
+    """Four numbers that all random choices come from; those of the checkpoint without a seed."""
     notes = None if path is None else checkpoint_notes(path)
     if random_state is None and notes is not None and "seed" in notes:
         return [int(number) for number in notes["seed"]]
@@ -300,11 +288,7 @@ def fit_checkpoint(
 
 
 def run_to_continue(estimator: Any) -> RunFile | None:
-    """The run of the last fit if the estimator has `warm_start`; None if there was no fit.
-
-    A `random_state` of None and a RandomState keep the stream of the fit; another number is a
-    SettingError.
-    """
+    """The run of the last fit if the estimator has `warm_start`; None if there was no fit."""
     if not check_flag("warm_start", estimator.warm_start) or not hasattr(estimator, "model_"):
         return None
     if estimator.checkpoint is not None:
@@ -329,10 +313,7 @@ def run_to_continue(estimator: Any) -> RunFile | None:
 
 
 def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
-    """What two runs must share for one to continue the other; `booster` before its first round.
-
-    Objects, as in a lazy bank or in the state of a strategy, cannot be compared.
-    """
+    """What two runs must share for one to continue the other; `booster` before its first round."""
     start = booster.small_state()
     features: dict[str, str] = {}
     with suppress(SettingError):

@@ -43,11 +43,9 @@ FITTED_ATTRIBUTES = (*_ATTRIBUTES.values(), *COLUMN_ATTRIBUTES)
 
 @dataclass(frozen=True)
 class FittedState:
-    """All attributes that a fit sets, assigned at once when it has ended.
+    """All attributes that a fit sets, assigned at once when it has ended; None is left out.
 
-    Those that are None are left out: a loaded classifier has no history, for example. `run` is what
-    `warm_start` continues, pickled with the classifier. It has neither features nor weights: the
-    weights follow from the terms, at O(N) a round.
+    `run` is what `warm_start` continues, pickled with the classifier, without features and weights.
     """
 
     seen: SeenColumns

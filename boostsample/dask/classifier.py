@@ -260,10 +260,7 @@ class DaskBoostSampleClassifier(
         return self._answered(X, "decision_function", np.float64, width)
 
     def _answered(self, X: Any, method: str, dtype: DTypeLike, width: int | None) -> Any:
-        """What a method of the local classifier answers; `width` are its columns, None a vector.
-
-        Workers get the model once.
-        """
+        """What a method of the local classifier answers, `width` columns or a vector (None)."""
         local = self.to_local()
         if not is_collection(X):
             return getattr(local, method)(X)
@@ -320,7 +317,6 @@ class DaskBoostSampleClassifier(
         return self.to_local().family_importances_
 
     def _client(self) -> Any:
-        """The client in use; SettingError if there is none."""
         if self.client is not None:
             return self.client
         try:

@@ -59,11 +59,7 @@ _CHUNK_ROWS = 65_536
 
 @dataclass(frozen=True)
 class ShardSource:
-    """How a worker makes the rows of one shard, of some parts from number `first`; picklable.
-
-    `class_factor` float64 (C,) are factors of the weights of examples, None without weights; `form`
-    and `tile_bytes` are settings of the bank.
-    """
+    """How a worker makes the rows of one shard, of some parts from number `first`; picklable."""
 
     parts: tuple[Part, ...]
     first: int
@@ -78,12 +74,7 @@ class ShardSource:
         return sum(self.facts.n_rows[self.first : self.first + len(self.parts)])
 
     def load(self) -> ShardData:
-        """Read the parts and bin their rows, one part at a time; the same rows each time.
-
-        A bank on disk lies in the local folder of the worker, or in a temporary one, and is removed
-        with the bank. Memory besides the bank, labels and weights: one part, and F bytes for each
-        of 65,536 rows. DataError if a part cannot be read, or has other rows than before.
-        """
+        """Read the parts and bin their rows, one part at a time; the same rows each time."""
         n, facts = self.n_examples, self.facts
         Y = np.empty((n, facts.n_labels), np.int8)
         weight = None if self.class_factor is None else np.empty(n)
@@ -171,13 +162,7 @@ def read_table(
     class_weight: Any = None,
     n_shards: int | None = None,
 ) -> tuple[TableFacts, list[ShardSource]]:
-    """Have the workers read a table once; the client sees none of its rows.
-
-    Settings are those of the classifier. Returns the facts of the table, and the sources of its
-    shards in the order of the rows. DataError if the table cannot be learned from, with the number
-    of the part where one is at fault; SettingError if a setting is unknown or out of range, or X, y
-    or weights are of another kind.
-    """
+    """The facts of a table that workers read once, and sources of its shards in the rows' order."""
     form, settings_of_form = parse_name(bank)
     if form == "lazy":
         raise SettingError(
@@ -208,7 +193,6 @@ def read_table(
 def _facts(
     client: Any, table: TableParts, reference: int, families: Any, weight_init: str
 ) -> TableFacts:
-    """The facts of a table, from summaries that workers make of each part."""
     work = _dask.delayed(_summarise, pure=False)
     of_table = versions_here(), table.columns, sample_size(len(table.parts), reference), weight_init
     summaries = client.compute(
@@ -251,11 +235,7 @@ def _summarise(
 
 
 def class_factors(class_weight: Any, facts: TableFacts) -> NDArray[np.float64]:
-    """Factor of the weights of the examples of each class: float64 (C,).
-
-    That of `class_weight`, and a power of two by which the largest weight is between 1 and 2, as on
-    one machine. Raises SettingError if `class_weight` has another form.
-    """
+    """Factors of `class_weight`, float64 (C,), scaled so that the largest weight is in [1, 2)."""
     sums, most = (facts.weights[name].to_numpy() for name in ("sum", "max"))
     factor = np.ones(sums.size)
     if class_weight is not None and facts.multi_label:

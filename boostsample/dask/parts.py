@@ -1,11 +1,7 @@
 """Parts of a table that workers can read again, with the same result.
 
-A part of a collection is the piece of its graph that makes it. A worker computes that piece in its
-own thread, without the scheduler, so that neither a worker with one thread nor a busy one can hang.
-Data that the collection keeps on the cluster (`persist`) is fetched from the workers that hold it.
-
-Other parts are rows of `.npy` and Parquet files in folders that all workers can read. A worker
-lists the folder, in the order of the names; the client reads nothing.
+A worker computes the piece of the graph of a part in its own thread, without the scheduler, so that
+neither a worker with one thread nor a busy one can hang.
 """
 
 from __future__ import annotations
@@ -54,11 +50,7 @@ def rows_of_values(X: Any, y: Any, weight: Any, of_y: Any, of_weight: Any) -> Ra
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that any worker can read, again and again.
-
-    `keys` are those of X, y and weight in the graph, or None; `columns` the columns of X that are y
-    and weight, or None; `stored` the keys whose data the cluster keeps.
-    """
+    """Rows that any worker can read, again and again."""
 
     graph: dict[Any, Any]
     keys: tuple[Any, ...]
@@ -116,11 +108,7 @@ def parts_of_files(client: Any, X: Any, y: Any, weight: Any) -> TableParts:
 
 
 def parts_of_collections(X: Any, y: Any, weight: Any) -> TableParts:
-    """The parts of Dask collections, lists of delayed parts, and columns of X; computes nothing.
-
-    DataError if X, y and weight have different parts, or a part needs others, as after a shuffle;
-    SettingError if one of them is something else.
-    """
+    """The parts of Dask collections, lists of delayed parts, and columns of X; computes nothing."""
     pieces = [_delayed(X, "X", None)]
     columns = _column_of(X, y, "y"), _column_of(X, weight, "sample_weight")
     for name, collection, column in (("y", y, columns[0]), ("sample_weight", weight, columns[1])):
@@ -189,7 +177,6 @@ def _check_parts(name: str, X: Any, other: Any, n: int, n_given: int) -> None:
 
 
 def _delayed(collection: Any, name: str, X: Any) -> list[Any]:
-    """The chunks of a collection as delayed values."""
     if not is_collection(collection):
         raise SettingError(
             f"{name} must be a Dask array, data frame or bag, a list of delayed parts or a folder, "
@@ -233,10 +220,7 @@ def _same(value: Any) -> Any:
 
 
 def _fetched(keys: Sequence[Any]) -> dict[Any, Any]:
-    """Data that the cluster keeps, by tasks, so that what was lost is made again.
-
-    DataError if it cannot be had.
-    """
+    """Data that the cluster keeps, by tasks, so that what was lost is made again."""
     with client_here() as client:
         try:
             return {
@@ -309,12 +293,7 @@ def _read(rows: ArrayRows | RowGroup) -> RawRows:
 
 
 def list_folder(path: str, y: Any, weight: Any) -> list[ArrayRows | RowGroup]:
-    """The rows of a folder of `.npy` files (n, ...) or Parquet files (n, d), or of one such file.
-
-    Runs on a worker. Of `.npy` files, y and weight are numbers of columns, or folders of as many
-    `.npy` files with the same rows; of Parquet files, names of columns. DataError if there is no
-    such file, or if the files do not fit each other; SettingError if y or weight is something else.
-    """
+    """The rows of a folder of `.npy` or Parquet files, or of one such file; runs on a worker."""
     files, ending = _files(path)
     if ending == ".parquet":
         names = _parquet(files[0]).schema_arrow.names

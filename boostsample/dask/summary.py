@@ -90,11 +90,7 @@ def checksum(rows: PartRows) -> int:
 
 
 def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
-    """The rows of a part, None if none has weight.
-
-    DataError if the columns are not numbers, a value is infinite, labels are invalid, or labels and
-    weights do not fit the rows.
-    """
+    """The checked rows of a part; None if none has weight."""
     if hasattr(X, "tocsr"):
         raise DataError(
             "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
@@ -170,11 +166,7 @@ def sample_size(n_parts: int, reference: int) -> int:
 def summarise(
     X: Any, y: Any, weight: Any, number: int, n_sample: int, weight_init: str
 ) -> PartSummary:
-    """Summarise the part of this number, from 0; runs on a worker.
-
-    Cost: a pass over the part; a sort of each column with few different values. Raises the errors
-    of `checked_rows`.
-    """
+    """Summarise the part of this number, from 0; runs on a worker."""
     rows = checked_rows(X, y, weight)
     if rows is None:
         nothing = np.empty(0)

@@ -31,7 +31,6 @@ def name_worker(worker: Any) -> None:
 
 
 def _worker() -> Any:
-    """The worker of this thread, None outside of workers."""
     named = getattr(_thread, "worker", None)
     if named is not None:
         return named

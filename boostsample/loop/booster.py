@@ -1,12 +1,4 @@
-"""The boosting loop: AdaBoost.MH with any sampling strategy ([SS99], [BK10] Figure 1).
-
-In each round the learner calls the strategy for one or more stumps, each within the budget. The
-loop computes votes, edge and alpha on all N examples, updates the weights and writes history rows.
-
-The base classifier of a round becomes terms of the model, stumps with parents before children. A
-term's `side` is -1 or +1 if it decides for the examples on that side of its parent, 0 if its
-outputs multiply those of its parent.
-"""
+"""The boosting loop: AdaBoost.MH with any sampling strategy ([SS99], [BK10] Figure 1)."""
 
 from __future__ import annotations
 
@@ -171,7 +163,6 @@ class Booster:
         learning_rate: float,
         smoothing: float,
     ) -> None:
-        """Start the strategy; what it searches is ready."""
         self._rows, self._learner, self._weight_init = rows, learner, weight_init
         self._log_loss, self._continued = 0.0, ""
         self.step_size = StepSize(learning_rate, smoothing, rows.n_examples)
@@ -216,11 +207,7 @@ class Booster:
         return self._learner
 
     def facts(self) -> dict[str, Any]:
-        """What identifies this run, as JSON values; the number of rounds planned is no part of it.
-
-        Reads labels and bank once, computes no feature. SettingError if a setting of strategy or
-        learner cannot be identified.
-        """
+        """What identifies this run, as JSON values, whatever the number of rounds planned."""
         settings = {
             "budget": self.budget,
             "weight_init": self._weight_init,
@@ -257,7 +244,6 @@ class Booster:
         return Round(terms, rows, edge)
 
     def _targets(self) -> Targets:
-        """The targets of all examples."""
         return Targets(self._rows, self._search, (0, self._rows.n_examples))
 
     def _learned(self) -> list[Targets]:
@@ -297,11 +283,7 @@ class Booster:
     def _finish(
         self, rows: list[dict[str, Any]], terms: list[Term], edge: float, same: bool
     ) -> None:
-        """Set the loss, and the columns that belong to the round.
-
-        Training ends at an edge of 1 by a full step, and at one of 0 if the next round will be the
-        `same`.
-        """
+        """Set the loss and the columns of the round; ends at an edge of 1, or of 0 if `same`."""
         if self.step_size.ends(edge):
             part = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {part}"
@@ -408,10 +390,7 @@ def _unlearned(strategy: str | Strategy) -> Strategy:
 
 
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
-    """The terms of the base classifier with these leaves.
-
-    StrategyError if a leaf depends on no stump, or if the leaves are not those of one tree.
-    """
+    """The terms of the base classifier with these leaves."""
     terms: list[Term] = []
     waiting = [(list(leaves), 0, -1, 0)]
     while waiting:
@@ -492,12 +471,7 @@ def run_facts(
     stream: Mapping[str, Any],
     settings: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The facts of a run, by name, as JSON values.
-
-    Of the strategy only the settings count; `stream` is the state of the random stream before it
-    drew from it. SettingError if a setting of the strategy or the learner, or the code of a class,
-    cannot be identified.
-    """
+    """The facts of a run, by name, as JSON values; of the strategy only the settings count."""
     facts = {
         "version of the numerical results": NUMERICS,
         **_class_facts("strategy", strategy, strategy.get_params(deep=False)),
@@ -520,11 +494,7 @@ def learner_facts(learner: Learner) -> dict[str, Any]:
 
 
 def _class_facts(part: str, instance: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of a strategy, learner or family `part`: class, settings, source code.
-
-    The source code is that of `code_of`; classes of this distribution have none: their results
-    have a version.
-    """
+    """The facts of a strategy, learner or family `part`: class, settings, source code."""
     kind = type(instance)
     facts = {part: _name_of(kind)}
     for name, value in settings.items():
@@ -540,7 +510,6 @@ def _name_of(kind: Any) -> str:
 
 
 def _plain(value: Any, name: str) -> Any:
-    """A setting as a JSON value; SettingError if it is none."""
     if isinstance(value, BaseEstimator):
         settings = _plain(value.get_params(deep=False), name)
         return {"class": _name_of(type(value)), "settings": settings}

@@ -1,8 +1,6 @@
 """Checkpoints: a run is saved every so often, and goes on after any end as if nothing happened.
 
-A checkpoint holds the terms and history of all rounds, the random stream and the learned state of
-the strategy, but not the weights: they follow from the terms, at O(N) for each round, and their
-checksum is compared.
+Files do not hold the weights: they follow from the terms, at O(N) for each round.
 """
 
 from __future__ import annotations
@@ -158,13 +156,6 @@ class Checkpoint:
         The first round is always saved: what cannot be saved is an error before the run has cost
         much. A later save that fails is a RuntimeWarning: the file stays as it was, and training
         goes on.
-
-        Raises
-        ------
-        DataError
-            If the file cannot be written after the first round.
-        StrategyError
-            As from `Booster.next_round`, or if learner or strategy keep what cannot be saved.
         """
         with self._interrupts.held():
             self._whole = False

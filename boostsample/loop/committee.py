@@ -20,15 +20,10 @@ EXAMPLES_OF_MEMBERS = "training examples of the members"
 
 
 class Committee:
-    """Trains a round of each member in turn, as one run.
+    """Trains a round of each member in turn, as one run: round r, from 0, is that of r mod M.
 
-    Round r, counted from 0, is that of member r mod M. Training ends after a whole turn, when a
-    member has finished.
-
-    Parameters
-    ----------
-    members : sequence of Booster
-        Before their first round; with the same settings and bank, on other rows.
+    Members have the same settings and bank, and other rows. Training ends after a whole turn, when
+    one has finished.
     """
 
     def __init__(self, members: Sequence[Booster]) -> None:

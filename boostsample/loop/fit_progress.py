@@ -27,10 +27,7 @@ class FitProgress:
         self._shown = 0.0
 
     def __call__(self, row: dict[str, Any], edge: float, finished: bool) -> None:
-        """Show a finished round, given its last history row and the edge of its classifier.
-
-        Training goes on if nobody can see it: standard error is closed, or cannot be written.
-        """
+        """Show a finished round; training goes on if standard error cannot be written."""
         if sys.stderr is not None:
             with suppress(OSError):
                 self._show(row, edge, finished)

@@ -88,10 +88,7 @@ def edges_of_run(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 def terms_of_run(
     arrays: Mapping[str, NDArray[Any]], n_labels: int, steps: Sequence[StepSize]
 ) -> list[list[Term]]:
-    """The terms of each round of `run_arrays`; DataError if the arrays do not fit each other.
-
-    `steps` are the step sizes of the members of a committee, in turn, or that of a booster.
-    """
+    """The terms of each round of `run_arrays`; `steps` are those of the members, in turn."""
     searches = integers_entry(arrays, "searches")
     if not searches.size or searches.min() < 1:
         raise DataError("each round must have a search")
@@ -173,19 +170,7 @@ class OtherFormat(DataError):
 
 @dataclass(frozen=True, eq=False)
 class RunFile:
-    """What continues a run.
-
-    Attributes
-    ----------
-    facts, start : dict, str
-        `Booster.facts`, and `start_of` the booster.
-    n_rounds, plans_rounds : int, bool
-        Rounds planned, and whether the strategy has read their number.
-    notes : dict
-        JSON values that the caller wants to find again.
-    rounds, state : list of Round, dict
-        At least one; `Booster.small_state` after them.
-    """
+    """What continues a run; `start` is `start_of` the booster, `notes` are the caller's."""
 
     facts: dict[str, Any]
     start: str
@@ -238,11 +223,7 @@ def start_of(booster: Booster | Committee) -> str:
 
 
 def read_checkpoint(path: Path) -> RunFile | None:
-    """Read a checkpoint, or None if there is no such file.
-
-    DataError of one line if the file cannot be read, is damaged, is no checkpoint, or is one of
-    another format.
-    """
+    """Read a checkpoint, or None if there is no such file."""
     try:
         content = archive_content(path)
     except FileNotFoundError:

@@ -84,7 +84,6 @@ class TargetSearch:
             ) from error
 
     def _start(self, members: NDArray[np.int64] | None) -> None:
-        """Start the strategy on some features, ascending, or on all."""
         pool = self._pool if members is None else self._pool.among(members)
         self._members, self._families = members, pool.families
         self._strategy.start(pool, self._budget, self._n_rounds, self._rng)
@@ -195,11 +194,7 @@ class TargetSearch:
         chosen: _Cut,
         exact: Sequence[Stumps],
     ) -> _Cut | None:
-        """The cut to finish: the chosen one if its sides hold enough, or the best that does.
-
-        Of the chosen feature, and of those whose edges on all rows are larger than what is left of
-        it. None if no cut does.
-        """
+        """The chosen cut if its sides hold enough, else the best one that does, or None."""
         member, threshold = chosen
 
         def edges(members: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -227,7 +222,6 @@ class TargetSearch:
 
 
 def _family_of(families: Sequence[FamilyInfo], feature: int) -> int:
-    """Position of the family of a feature."""
     return bisect_right(families, feature, key=lambda family: family.first) - 1
 
 

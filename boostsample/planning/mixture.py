@@ -141,13 +141,7 @@ class Mixture:
 
 
 class Mixtures(Sequence[Mixture]):
-    """Mixtures of equal numbers of components, one for each set of edges.
-
-    Attributes
-    ----------
-    stack : float64 array, shape (n_mixtures, 3, n_components)
-        Parameters of all mixtures, for kernels; not to be changed.
-    """
+    """Mixtures of equal numbers of components; `stack` is float64 (n_mixtures, 3, n_components)."""
 
     def __init__(self, stack: Array, fits: Array) -> None:
         self.stack, self._fits = stack, fits
@@ -286,7 +280,6 @@ _NOT_FINITE = "edges must be finite, got nan or infinity"
 
 
 def _finite(edges: ArrayLike) -> Array:
-    """Edges as a vector, or DataError."""
     values = np.asarray(edges, dtype=np.float64)
     if values.ndim != 1:
         raise DataError(f"edges must be a vector, got shape {values.shape}")

@@ -83,10 +83,7 @@ class NodeRows(WeightedRows):
         return (first, middle), (middle, end)
 
     def read(self, stretch: Stretch, stumps: Sequence[StumpCut]) -> WeightedRows:
-        """The rows of a stretch, labels multiplied by the outputs of the stumps.
-
-        Valid until the next call. Rows that are read already are changed, not copied again.
-        """
+        """The rows of a stretch, labels multiplied by the stumps' outputs; until the next call."""
         if stretch == self.whole and not stumps:
             return self._weights
         self._read(stretch, stumps)
@@ -102,7 +99,6 @@ class NodeRows(WeightedRows):
             self._stumps = list(stumps)
 
     def _copy(self, stretch: Stretch) -> None:
-        """Copy the rows of a stretch."""
         weights, (first, end) = self._weights, stretch
         self.resize(end - first)
         self._stretch, self._stumps = stretch, []
@@ -125,7 +121,6 @@ class NodeRows(WeightedRows):
         self.set_sums(self.part_sums, self.part_masses)
 
     def _flip(self, stump: StumpCut) -> None:
-        """Multiply the labels by the outputs of a stump."""
         self._sides[: self.n_labels] = -stump.votes
         self._sides[self.width : self.width + self.n_labels] = stump.votes
         cut = self._column(stump.feature), np.int16(stump.threshold)
@@ -181,17 +176,13 @@ class NodeRows(WeightedRows):
 
 
 def _different(some: Sequence[StumpCut], others: Sequence[StumpCut]) -> list[StumpCut]:
-    """The stumps that are in one of two sequences only."""
     ids, other_ids = {id(stump) for stump in some}, {id(stump) for stump in others}
     only_some = [stump for stump in some if id(stump) not in other_ids]
     return only_some + [stump for stump in others if id(stump) not in ids]
 
 
 class LocalRows:
-    """All rows of a run in this process: implements `RunRows`.
-
-    `bank` is a reader of these rows; `example_weight` are user weights, for `facts`.
-    """
+    """All rows of a run in this process: implements `RunRows`; `bank` is a reader of these rows."""
 
     def __init__(
         self,
@@ -308,10 +299,7 @@ def row_facts(
 
 
 def compile_rows(n_labels: int, several_threads: bool, one_search: bool) -> None:
-    """Compile all kernels of draws, searches and updates, once for each number of labels.
-
-    Those of products and trees only if rounds are more than `one_search`.
-    """
+    """Compile all kernels of draws, searches and updates, once for each number of labels."""
     if COMPILED:
         _compile(n_labels, several_threads, tuple(SCHEMES), one_search)
 

@@ -1,6 +1,5 @@
-"""The interface of the rows of a run, in this process or over shards.
+"""The interface of the rows of a run, in this process (`LocalRows`) or over shards (`ShardRows`).
 
-`boostsample.rows.local_rows.LocalRows` and `boostsample.shards.shard_rows.ShardRows` implement it.
 Features are bank features, except in a target of some members: there they are 0, 1, ...
 """
 

@@ -218,10 +218,7 @@ def draw_goss(norm: Floats, ends: Doubles, size: int, rng: np.random.Generator) 
 
 
 def draw_uniform(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
-    """T different examples, all equally likely, with their own weights: O(T).
-
-    The subsample of stochastic gradient boosting (Friedman 2002).
-    """
+    """T equally likely examples: the subsample of stochastic gradient boosting (Friedman 2002)."""
     examples = rng.choice(weight.size, size=size, replace=False, shuffle=False)
     examples.sort()
     return DrawnSample(examples.astype(np.int32), np.ones(size))
@@ -237,10 +234,7 @@ def nested_uniform(
 def draw_heaviest(
     weight: Floats, ends: Doubles, size: int, rng: np.random.Generator
 ) -> DrawnSample:
-    """The T heaviest examples, the first ones of a tie, with their own weights: O(N).
-
-    Nothing is random. What QuickBoost and weight trimming read.
-    """
+    """The T heaviest examples, the first of a tie: what QuickBoost and weight trimming read."""
     return DrawnSample(largest(weight, size), np.ones(size))
 
 
@@ -264,7 +258,6 @@ def largest(values: Floats, n: int) -> NDArray[np.int32]:
 
 
 def _prefixes(order: NDArray[np.integer[Any]], sizes: Sequence[int]) -> Iterator[NestedSample]:
-    """The first rows of an order, with factors 1."""
     examples, factors, known = order.astype(np.int32), np.ones(order.size), 0
     for size in sizes:
         examples[known:size].sort()

@@ -85,10 +85,7 @@ class BinSearch:
         output: SearchOutput,
         n_rows: int | None = None,
     ) -> None:
-        """Write the best stump of each feature, whose bins are rows `at` of `bins`, to `output`.
-
-        The rows stand for `n_rows` examples, by default as many as they are.
-        """
+        """Write the best stump of each feature, whose bins are rows `at` of `bins`, to `output`."""
         tie = self.tie(rows.values.size // self.width if n_rows is None else n_rows)
         tie = (tie + _ROUGH_TIE * precision.rough) / rows.scale
         if self.threads.n == 1:  # no slices: they would cost as much as a small kernel
@@ -120,11 +117,7 @@ class LocalSample(NamedTuple):
 
 
 class Searcher:
-    """Draws and searches on all rows of a run, or those of a target: implements `TargetRows`.
-
-    `run` is the searcher of all rows, None for itself; `two_sided` whether stumps have votes of
-    their own on both sides; `members` are the features of the bank that are 0, 1, ... here.
-    """
+    """Draws and searches on all rows of a run, or those of a target: implements `TargetRows`."""
 
     def __init__(
         self,
@@ -256,10 +249,7 @@ class Searcher:
         stumps.edge[stumps.edge >= best - self._search.tie(self.n_examples)] = best
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Numbers of the rows in each bin: how many, their weight, and their label sums.
-
-        Of all rows; float64 (Q, 256, 2 + K), in the units of the weights. O(Q n K).
-        """
+        """As of `TargetRows`, of all rows; O(Q n K)."""
         rows, n = self.weights, self.n_examples
         examples = rows.columns if rows.columns.size else np.arange(rows.start, rows.start + n)
         signed = matrix_of_rows(rows.values, n, self.n_labels)
@@ -307,11 +297,9 @@ class Searcher:
         return hist, last
 
     def _of_bank(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Their numbers in the bank."""
         return features if self._members is None else self._members[features]
 
     def _whole(self, rows: Rows) -> bool:
-        """Whether these rows are all examples of the run."""
         return rows.values.size == self._n_run * self.weights.width
 
     def _most(self, rows: Rows) -> int:

@@ -1,7 +1,4 @@
-"""Examples with signed label weights: exact rows, draws in proportion to weight, and label sums.
-
-The weights are one float32 matrix in the layout of `kernels.array_layout`.
-"""
+"""Signed label weights of examples: one float32 matrix in the layout of `kernels.array_layout`."""
 
 from __future__ import annotations
 
@@ -27,20 +24,8 @@ PART = 4096
 class WeightedRows(abc.ABC):
     """The rows that a search reads: of all examples of a run, or of some of them.
 
-    Attributes
-    ----------
-    n_examples, n_labels, width : int
-        Rows n, labels K, and K padded to P, the numbers of a row.
-    values : ndarray of float32, shape (n * P,)
-        Signed weights.
-    start, columns : int, ndarray of int32, shape (n,) or (0,)
-        Bank column of each row; without `columns`, they are start, start + 1, ...
-    sums : ndarray of float64, shape (P,)
-        Sum of the rows.
-    mass : float
-        Sum of the weights.
-    part_sums, part_masses : ndarray of float64, shape (parts, P) and (parts,)
-        Both for each part of PART rows.
+    `values` are signed float32 weights (n * P,), of K labels padded to P. Row i is bank column
+    columns[i], or start + i without `columns`. `part_sums` and `part_masses` are of PART rows each.
     """
 
     def __init__(self, n_most: int, n_labels: int, threads: Threads) -> None:
@@ -166,7 +151,6 @@ class WeightedRows(abc.ABC):
         return float(self._ends[-1])
 
     def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Bank columns of some rows."""
         if self.columns.size:
             return self.columns[examples]
         return examples + np.int32(self.start) if self.start else examples
@@ -215,5 +199,4 @@ class WeightedRows(abc.ABC):
 
 
 def _ratio_scale(values: Floats) -> float:
-    """1 / sum of the magnitudes of a sample's rows."""
     return 1.0 / float(np.add.reduce(np.abs(values), dtype=np.float64))

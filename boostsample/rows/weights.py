@@ -36,22 +36,8 @@ class StepSize:
 
     alpha = nu / 2 log((1 + G + d) / (1 - G + d)) with d = 2 s / N, and G at most 1 - EDGE_GAP. The
     classifier gets the weight (1 + G) / 2 right and (1 - G) / 2 wrong; smoothing adds s / N to
-    both, the weight of s mean examples.
-
-    Parameters
-    ----------
-    learning_rate : float
-        nu, above 0 and at most 1.
-    smoothing : float
-        s, at least 0. MultiBoost has 0.01: its delta is 0.01 / N. [SS99] 4.2 has 1 / K: it adds
-        1 / (N K) to either side.
-    n_examples : int
-        N, examples with weight: twice the weight is not a second example here.
-
-    Raises
-    ------
-    SettingError
-        If a setting is out of range.
+    both, the weight of s mean examples. MultiBoost has s = 0.01: its delta is 0.01 / N. [SS99] 4.2
+    has s = 1 / K: it adds 1 / (N K) to either side.
     """
 
     learning_rate: float = 1.0
@@ -136,11 +122,7 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
 
 
 class InitialWeights(NamedTuple):
-    """The label weights u_il of a run before its first round: of a kind, times user weights s_i.
-
-    `unit` is that of the user weights; `total` the sum of the weights of all shards, None if these
-    are all.
-    """
+    """The label weights u_il of a run before its first round: of a kind, times user weights s_i."""
 
     kind: str
     example_weight: NDArray[np.float64] | None = None
@@ -172,30 +154,12 @@ def continued_weights(
 
 
 class SignedWeights(WeightedRows):
-    """The weights of one run.
+    """The weights of one run, N examples in the order of `Y`.
 
     They are normalised up to rounding; the exact sum is kept beside them and divided out, so that
-    rounding does not accumulate.
-
-    Parameters
-    ----------
-    Y : ndarray of int8, shape (N, K)
-        Labels, +1 or -1.
-    label_weights : ndarray of float64, shape (N, K)
-        u_il > 0, the largest at most 1e30 times the least; normalised here.
-    columns : ndarray of int, shape (N,)
-        Bank column of each example.
-    threads : Threads or None
-        Threads that share the passes over all examples; results do not depend on them.
-    initial : InitialWeights or None
-        How the label weights were made: for logistic draws, which alone need them.
-    unit : float or None
-        Unit of the first weights, the least of them by default; shards share one.
-
-    Attributes
-    ----------
-    log_loss : float
-        Log of the loss, the mean of exp(-y_il f_l) by `label_weights`: the loop sets it.
+    rounding does not accumulate. `label_weights` are positive, the largest at most 1e30 times the
+    least. `initial` is for logistic draws alone; shards share one `unit`. The loop sets `log_loss`,
+    the log of the mean of exp(-y_il f_l) by `label_weights`.
     """
 
     def __init__(

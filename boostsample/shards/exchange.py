@@ -107,19 +107,8 @@ class LocalShards(Transport):
 class Exchange:
     """Asks all shards of a run at once; loads them on construction.
 
-    Requests and changes are names of methods of `ShardServer`, with their arguments. Shards without
-    weighted rows are not used.
-
-    Attributes
-    ----------
-    loaded : list of Loaded
-    first : list
-        Number, mass and label sums of all examples before the first round, of each shard.
-    n_bytes, n_messages, n_lost : int
-        Bytes of messages and answers, messages, and shards lost so far; those of lost shards count
-        once.
-    masses : ndarray of float64, shape (M,), or None
-        Masses of the shards by their last answers; None if weights have changed since.
+    `masses` float64 (M,) are those of the shards by their last answers; None if weights have
+    changed since. Bytes and messages of lost shards count once.
     """
 
     def __init__(self, transport: Transport, weight_init: str, one_search: bool) -> None:
@@ -193,7 +182,6 @@ class Exchange:
         return answers
 
     def _told(self, messages: Mapping[int, bytes]) -> list[Any]:
-        """Send a message to each shard in use; load lost shards again until all have answered."""
         answers: dict[int, bytes] = {}
         waiting = {k: [message] for k, message in messages.items()}
         if self._broken:
@@ -233,7 +221,6 @@ class Exchange:
 
 
 def _check_shards(loaded: Sequence[Loaded]) -> None:
-    """DataError unless the shards fit each other."""
     first = loaded[0]
     for number, shard in enumerate(loaded):
         same = shard.n_labels == first.n_labels and shard.families == first.families

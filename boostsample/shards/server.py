@@ -1,8 +1,7 @@
 """A shard: owns the rows of one source, and answers the messages of the driver.
 
-A message is some changes, made in their order, and one request, which is answered. Each is the name
-of a method of `ShardServer` with its arguments. The same changes in the same order give a shard the
-same bits, wherever it is.
+A message is some changes, made in their order, and one request: names of methods of `ShardServer`
+with their arguments. The same changes in the same order give the same bits, wherever the shard is.
 """
 
 from __future__ import annotations
@@ -119,11 +118,7 @@ class _ShardWeights(SignedWeights):
 
 
 class ShardServer:
-    """Owns bank, labels and weights of the rows of a source.
-
-    It makes no random choice and no decision of its own: answers follow from the source and the
-    messages so far.
-    """
+    """Owns bank, labels and weights of the rows of a source; makes no random choice of its own."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -296,7 +291,6 @@ class ShardServer:
         return rows.n_examples, rows.mass, rows.sums[:n_labels].copy()
 
     def _read(self, target: Target) -> WeightedRows:
-        """The rows of a target, valid until the next one is read."""
         return self._rows.nodes.read(self._nodes[target.node], self._same(target.stumps))
 
     def _n(self, target: Target) -> int:
@@ -312,7 +306,6 @@ class ShardServer:
         return self._samples[draw.number]
 
     def _nothing(self) -> Rows:
-        """No rows."""
         base = np.zeros(self._weights.width)
         return Rows(0, np.empty(0, np.int32), np.empty(0, np.float32), base, 1.0)
 
@@ -409,10 +402,7 @@ class ShardServer:
     def finish(
         self, target: Target, feature: int, threshold: int
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float, int]:
-        """Sums of w_il y_il phi(x_i) and, of the target, mass and sums of w_il y_il.
-
-        Then the raw threshold, and the values that a lazy bank has computed.
-        """
+        """Sums of w_il y_il phi(x_i), mass, label sums, raw threshold, and values computed."""
         column = self._bank.column(feature)
         _, mass, sums = self._sums_of(target)
         totals = np.zeros(sums.size)

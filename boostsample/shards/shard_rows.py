@@ -25,11 +25,6 @@ class ShardRows:
 
     A stretch names a node by its place in the order that all splits of the round make; a node has
     its number in the messages.
-
-    Attributes
-    ----------
-    digest : str
-        Checksum of the examples and of all updates, whose factors depend on all weights.
     """
 
     def __init__(self, exchange: Exchange, threads: Threads) -> None:

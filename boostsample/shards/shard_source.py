@@ -71,17 +71,10 @@ class ArraySource:
 
 @dataclass(frozen=True, eq=False)
 class FileSource:
-    """Rows of `.npy` files that every process can read: bins and labels of all examples.
+    """Rows `first` to `end` of `.npy` files of all examples, which every process can read.
 
-    Attributes
-    ----------
-    families, cuts, n_bins
-        As of `ArraySource`.
-    bins, labels, weights : str
-        Files of all examples: uint8 (N, F), example-major, so that a shard is one part; int8
-        (N, K); and of the user weights, float64 (N,), or None.
-    first, end : int
-        Rows of this shard.
+    Bins are uint8 (N, F), example-major, so that a shard is one part; labels int8 (N, K); weights
+    float64 (N,).
     """
 
     families: Sequence[Family]
@@ -113,11 +106,7 @@ def array_sources(
     example_weight: NDArray[np.float64] | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> list[ArraySource]:
-    """Sources of the examples of a bank in memory, in their order, as evenly as possible.
-
-    `rows` int64 (n,) are the examples of the bank to train on, all by default; Y and
-    `example_weight` are theirs.
-    """
+    """Sources of the examples of a bank in memory, or of its `rows`, as evenly as possible."""
     columns = np.arange(bank.n_examples) if rows is None else np.asarray(rows)
     cuts, n_bins = np.array(bank.cuts), np.array(bank.n_bins)
     sources = []

@@ -85,7 +85,6 @@ class ShardNode:
         return self._asked()[1] if self._sums is None else self._sums
 
     def _asked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Masses and label sums, by an exchange."""
         answers = [sums for (sums,) in self.exchange.ask("sums", [self.target])]
         _, masses, sums = zip(*answers, strict=True)
         return self.know(masses, sums)
@@ -141,11 +140,7 @@ class WholeNode(ShardNode):
 
 
 class DriverSearch:
-    """Searches of the driver, shared by all targets of a run.
-
-    `finished` are target, feature and threshold of the last finish; `totals` (M, K), `value` and
-    `values_computed` its label sums, raw threshold, and the values that lazy banks have computed.
-    """
+    """Searches of the driver, shared by all targets of a run."""
 
     def __init__(self, whole: WholeNode, threads: Threads) -> None:
         self.whole, self.exchange = whole, whole.exchange
@@ -248,7 +243,6 @@ class ShardSample(NamedTuple):
     number: int = 0
 
     def _ask(self, name: str, *arguments: Any) -> list[Any]:
-        """The answers of all shards to a request about this sample."""
         target, drawn = self.of.node.target, self.drawn
         draws = [None] * self.of.node.exchange.n_shards if drawn is None else drawn.draws
         requests = [(name, target, draw, self.number, *arguments) for draw in draws]
@@ -454,7 +448,6 @@ class ShardTarget:
 
 
 def _joined(parts: Sequence[Stumps]) -> Stumps:
-    """The stumps of several searches of one kind."""
     columns = zip(*map(arrays_of, parts), strict=True)
     joined: list[Any] = [
         None if arrays[0] is None else np.concatenate(arrays) for arrays in columns
@@ -463,11 +456,7 @@ def _joined(parts: Sequence[Stumps]) -> Stumps:
 
 
 class Allocation(NamedTuple):
-    """Sizes of nested samples in the shards, int64 (S, M), and units float64 (S, M).
-
-    A row of shard m in sample s counts units[s, m] times: 1 / p_m, in units of T draws, or, of
-    different examples, T_m / E_m.
-    """
+    """Sizes of nested samples in the shards, and how often a row counts, both (S, M)."""
 
     sizes: NDArray[np.int64]
     units: NDArray[np.float64]

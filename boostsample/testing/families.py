@@ -1,8 +1,4 @@
-"""Checks for any feature family, one for each rule of `boostsample.family.Family`.
-
-Each check takes a family and a few examples that it accepts, and raises an AssertionError that
-names the broken rule and the place.
-"""
+"""Checks for any feature family, one for each rule of `boostsample.family.Family`."""
 
 from __future__ import annotations
 
@@ -44,7 +40,7 @@ _MOST_FEATURES = 2000
 
 
 def check_family(family: Family, X: ArrayLike) -> None:
-    """Run all checks.
+    """Run all checks; AssertionError that names the first rule that the family breaks.
 
     Parameters
     ----------
@@ -52,11 +48,6 @@ def check_family(family: Family, X: ArrayLike) -> None:
     X : array, shape (n, ...), or sequence of n documents, n >= 3
         Examples that the family accepts; varied ones find more faults. Checks that need numbers or
         documents skip other examples.
-
-    Raises
-    ------
-    AssertionError
-        If the family breaks a rule; names the first one.
     """
     for check in FAMILY_CHECKS:
         check(family, X)
@@ -309,12 +300,10 @@ FAMILY_CHECKS: tuple[Callable[[Family, ArrayLike], None], ...] = tuple(
 
 
 def _is_name(name: object) -> bool:
-    """Whether a name is a non-empty string."""
     return isinstance(name, str) and bool(name.strip())
 
 
 def _spread_features(family: Family) -> NDArray[np.intp]:
-    """At most _MOST_FEATURES features of a family, evenly spaced, in increasing order."""
     last = family.n_features - 1
     return np.unique(np.linspace(0, last, min(last + 1, _MOST_FEATURES)).astype(np.intp))
 
@@ -338,12 +327,10 @@ def _computed(
 
 
 def _fail(family: Family, message: str) -> None:
-    """Raise an AssertionError that names the family."""
     raise AssertionError(f"family {family.name!r} ({type(family).__name__}): {message}")
 
 
 def _require(condition: bool, family: Family, message: str) -> None:
-    """Raise an AssertionError that names the family unless the condition holds."""
     if not condition:
         _fail(family, message)
 
@@ -377,7 +364,6 @@ def _require_equal(
     case: str,
     rows: NDArray[np.intp] | None = None,
 ) -> None:
-    """Raise unless all values are equal (NaN equals NaN); names the first difference."""
     different = np.argwhere((values != want) & ~(np.isnan(values) & np.isnan(want)))
     if len(different):
         row, column = different[0]
@@ -392,7 +378,6 @@ def _require_equal(
 def _require_values(
     family: Family, X: Any, features: Any, want: NDArray[np.float32], case: str
 ) -> None:
-    """Compute, and raise unless all values are equal."""
     _require_equal(family, _values(family, X, features), want, features, case)
 
 
@@ -412,7 +397,6 @@ def _require_refusal(
 
 
 def _examples_of(X: Any) -> NDArray[Any]:
-    """X as an array of numbers, or a one-dimensional array of objects."""
     examples = X if isinstance(X, np.ndarray) else np.asarray(X)
     if examples.dtype.kind in "UT":
         examples = np.asarray(X, dtype=object)
@@ -422,12 +406,10 @@ def _examples_of(X: Any) -> NDArray[Any]:
 
 
 def _are_numbers(examples: NDArray[Any]) -> bool:
-    """Whether examples are numbers."""
     return examples.dtype.kind in "biufc"
 
 
 def _is_text(examples: NDArray[Any]) -> bool:
-    """Whether examples are documents."""
     return examples.ndim == 1 and all(isinstance(example, str) for example in examples.tolist())
 
 

@@ -26,21 +26,11 @@ _STRATEGIES = ("full", "uniform-naive", "ucb:exploration=0.1", "laminating:schem
 def check_learner(make: Callable[[], Learner]) -> None:
     """Check the base classifiers of a learner, with several strategies.
 
-    Each round's edge, alpha and loss are those of its terms, each search stays in its budget, the
-    same seed gives the same bits, and a run continues to identical bits from any round. Problems
-    have one, three and 17 labels, some rows of a bank, weights, missing values, and few examples.
-
-    Parameters
-    ----------
-    make : callable
-        Makes the learner, with the same settings at each call: a class or a function.
-
-    Raises
-    ------
-    AssertionError
-        If the learner breaks a rule; names it.
-    StrategyError
-        If `learn` returns no leaves, or not each example once.
+    `make` makes the learner, with the same settings at each call. Each round's edge, alpha and loss
+    are those of its terms, each search stays in its budget, the same seed gives the same bits, and
+    a run continues to identical bits from any round. Problems have one, three and 17 labels, some
+    rows of a bank, weights, missing values, and few examples. AssertionError that names the broken
+    rule; StrategyError if `learn` returns no leaves, or not each example once.
     """
     rng = np.random.default_rng(7)
     for name in _STRATEGIES:

@@ -96,8 +96,6 @@ def check_strategy(make: Make, learner: AnyLearner = None) -> None:
 
     Raises
     ------
-    SettingError
-        If `make` cannot be called.
     AssertionError
         If the strategy breaks a rule; names the first one.
     """
@@ -470,7 +468,6 @@ def require_budget_spent(
 
 
 def _pickled(value: Any, make: Make, what: str) -> bytes:
-    """A value as bytes; an AssertionError if it cannot be pickled."""
     try:
         return pickle.dumps(value)
     except Exception as error:  # pickle raises many types
@@ -500,7 +497,6 @@ def _require_plain(value: Any, make: Make, where: str) -> None:
 
 
 def _global_state() -> tuple[Any, ...]:
-    """The global random states of `random` and numpy, to compare."""
     state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
     return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
 
@@ -577,7 +573,6 @@ def _watched_sources(kind: type[Any]) -> Iterator[_RandomSources]:
 
 
 def _position(rng: np.random.Generator | None) -> Any:
-    """The position of a generator, and how many streams it has spawned."""
     if rng is None:
         return None
     bits: Any = rng.bit_generator
@@ -672,7 +667,6 @@ def _booster_of(
     budget: int | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Booster:
-    """A booster of STRATEGY_ROUNDS rounds."""
     weight, rows, n_shards = problem.example_weight, problem.rows, _n_shards.get()
     settings: dict[str, Any] = {
         "n_rounds": STRATEGY_ROUNDS,
@@ -791,6 +785,5 @@ def _require_continued(
 
 
 def _require(condition: bool, make: Callable[[], object], message: str) -> None:
-    """Raise an AssertionError that names the strategy made unless the condition holds."""
     if not condition:
         raise AssertionError(f"strategy {type(make()).__name__}: {message}")

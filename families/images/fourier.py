@@ -176,7 +176,6 @@ class Fourier(ImageFamily):
 
 
 def _waves(height: int, width: int) -> NDArray[np.intp]:
-    """Cycles down and across of the distinct waves: (2, n)."""
     downs = np.concatenate([np.arange(height // 2 + 1), np.arange(-((height - 1) // 2), 0)])
     across, down = (
         grid.ravel() for grid in np.meshgrid(np.arange(width // 2 + 1), downs, indexing="ij")
@@ -212,7 +211,6 @@ def _weights(
 def _fill_channel(
     columns: NDArray[np.float32], groups: list[_Group], out: NDArray[np.float32]
 ) -> None:
-    """Write the wanted features of one channel, read as (w, h, m)."""
     even, odd = _even(columns), _odd(columns)
     for group in groups:
         by_cosine = _weighted(group.across_cosine, even)

@@ -96,7 +96,6 @@ class Gradient(ImageFamily):
         return pixels, fill
 
     def _sides(self) -> list[tuple[int, int]]:
-        """Number of rows and columns of each component."""
         lost = {"x": (0, 1), "y": (1, 0), "magnitude": (1, 1)}
         pairs = [lost[component] for component in self.components]
         return [(self.height - rows, self.width - columns) for rows, columns in pairs]

@@ -136,7 +136,6 @@ class Haar(ImageFamily):
         return sums, fill
 
     def _shape_of(self, level: int) -> tuple[int, int, int]:
-        """Number of blocks of a level that overlap the image, down and across, and channels."""
         side = 2**level
         return -(-self.height // side), -(-self.width // side), self.n_channels
 

@@ -101,7 +101,6 @@ class LBP(ImageFamily):
 
     @staticmethod
     def _codes(block: NDArray[Any], windows: NDArray[np.intp], out: NDArray[np.float32]) -> None:
-        """Write the codes of windows, (9, b) rows of block (p, m): out (b, m)."""
         centre = block[windows[_CENTRE]]
         code = np.zeros(out.shape, np.uint8)
         for bit, neighbour in enumerate(_NEIGHBOURS):

@@ -86,7 +86,6 @@ class BanditStrategy(Strategy):
         self.n_steps_ += 1
 
     def _n_arms(self, pool: Pool) -> int:
-        """Number of arms: families or features."""
         return len(pool.families) if self.arms == "family" else pool.n_features
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:

@@ -117,7 +117,6 @@ class Exp3P(BanditStrategy):
         )
 
     def _mixing_and_bonus(self, n_arms: int, n_rounds: int) -> tuple[float, float]:
-        """The checked numbers lambda and eta."""
         mixing, bonus = exp3p_theory(n_arms, n_rounds, self.delta)
         for name, value in (("mixing", self.mixing), ("bonus", self.bonus)):
             if isinstance(value, str) and value != "theory":

@@ -220,7 +220,6 @@ def _fit_families(
     n_examples: int,
     exact: bool,
 ) -> Sequence[Mixture]:
-    """A mixture for each family from the edges of its searched features."""
     if (
         n_components == 1
         and noise != "deconvolved"

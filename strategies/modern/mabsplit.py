@@ -75,7 +75,6 @@ class MABSplit(Strategy):
         return stumps.best()
 
     def _first(self, n_features: int, n_examples: int, budget: int) -> tuple[int, int]:
-        """Q0 and T0."""
         least = min(_LEAST_FEATURES, n_features)
         if self.n_features is None:
             t = max(1, min(self.batch, n_examples, budget // (_FIRST * least)))

@@ -1,8 +1,4 @@
-"""Validation of the classifier's input: examples X, and the setting `families`.
-
-scikit-learn checks numbers; data frames with categories become tables of numbers; examples that are
-not numbers, such as documents, are passed on unchanged.
-"""
+"""Validation of the classifier's input: examples X, and the setting `families`."""
 
 from __future__ import annotations
 
@@ -65,10 +61,7 @@ _RULES: dict[str, Any] = {
 
 
 def inputs_are_numbers(families: Any) -> bool:
-    """Whether the user's families read numbers; the default families and groups of columns do.
-
-    Raises SettingError if an item is not a family, or if some read numbers and others do not.
-    """
+    """Whether the user's families read numbers; the default families and groups of columns do."""
     if _are_columns(families):
         return True
     listed = [_name_and_kind(family) for family in _listed(families)]
@@ -84,10 +77,7 @@ def inputs_are_numbers(families: Any) -> bool:
 
 
 class FitInputs(NamedTuple):
-    """Checked inputs of a fit: its rows of weight above 0, their classes, and the columns of X.
-
-    The weights are those of the examples times those of the estimator's `class_weight`.
-    """
+    """Checked inputs of a fit: its rows of weight above 0, their classes, and the columns of X."""
 
     rows: FitRows
     classes: NDArray[Any]
@@ -104,11 +94,7 @@ def check_fit_inputs(
     numbers: bool,
     columns: TableColumns | None = None,
 ) -> FitInputs:
-    """The checked inputs of a fit; the estimator stays as it is.
-
-    The columns of a data frame that is not all numbers become numbers by `columns`, by default by
-    those of the frame itself; rows of weight 0 have no categories.
-    """
+    """The checked inputs of a fit; without `columns`, a frame has those that it has itself."""
     values = _labels(y)
     check_container(X)
     if columns is None:
@@ -173,10 +159,7 @@ def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, number
 
 
 def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> list[Family]:
-    """The families of the classifier's setting `families`.
-
-    X are the user's examples, `examples` those from `check_fit_inputs`.
-    """
+    """The families of the setting `families`; X as the user gave it, `examples` as checked."""
     columns, names = seen.table, seen.feature_names
     if families is None:
         return default_families(examples.shape[1:], column_names=names)
@@ -195,10 +178,7 @@ def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> li
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
-    """Names of the columns in families whose values float32 merges, see `boostsample.checks`.
-
-    `n_bins` are the bins of all features, 2 of those that are constant as float32; 0 if unknown.
-    """
+    """Names of the columns in families whose values float32 merges, see `boostsample.checks`."""
     if len(X.shape) != 2:
         return []
     feature_of = np.full(X.shape[1], -1)
@@ -291,7 +271,6 @@ def _name_and_kind(family: Any) -> tuple[str, Any]:
 
 
 def _objects(X: Any) -> NDArray[Any]:
-    """Examples as an array of objects."""
     if isinstance(X, str | bytes) or not hasattr(X, "__len__"):
         raise DataError(f"X must be a sequence of examples, got {X!r:.60}; put it into a list")
     if hasattr(X, "__array__"):
@@ -359,11 +338,7 @@ def _is_wrong(value: Any) -> bool:
 def with_class_weight(
     class_weight: Any, labels: NDArray[Any], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Example weights (n,) times those of their classes, for labels (n,) or (n, K).
-
-    "balanced" is W / (C W_c) for the total weights W of all examples and W_c of those of class c,
-    one of C classes. The factors of several labels are multiplied.
-    """
+    """Example weights (n,) times those of their classes, for labels (n,) or (n, K)."""
     if class_weight is None:
         return weight
     out = weight
@@ -408,7 +383,6 @@ def mapped_factors(class_weight: Mapping[Any, Any], classes: list[Any]) -> NDArr
 
 
 def _balanced(column: NDArray[Any], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Factor of each example for one column of labels."""
     classes, codes = np.unique(column, return_inverse=True)
     whole = np.bincount(codes, weight, classes.size)
     there = whole > 0  # examples of weight 0 count for nothing

@@ -22,24 +22,10 @@ CALIBRATIONS = (None, "auto", "rule", "temperature")
 class FitRows(NamedTuple):
     """Examples, labels and weights of a fit, and which of them are held out.
 
-    Attributes
-    ----------
-    examples : array or sparse matrix in CSC format, shape (n, ...)
-        Numbers; or an array of objects, such as documents.
-    labels : ndarray of int8, shape (n, K)
-    weight : ndarray of float64, shape (n,)
-        Above 0.
-    train : ndarray of int64
-        Positions of the rows to train on.
-    held : tuple of ndarray of int64
-        Positions of the rows that each member of a committee leaves out. One element, rows that
-        nobody trains on, is a part that is held out; none if all rows are trained on.
-    watched : tuple of ndarray of int64
-        Positions of the rows of each set that is only scored.
-    scores : ndarray of float64, shape (n, K), or None
-        Scores of the model that the fit goes on from.
-    largest : float
-        Largest score that this model can give.
+    `examples` are numbers (n, ...), a sparse matrix in CSC format, or an array of objects; `train`
+    and `watched` positions of rows. `held` has those that each member of a committee leaves out, or
+    one part that nobody trains on. `scores` float64 (n, K) are those of the model that the fit
+    continues, at most `largest`.
     """
 
     examples: Any
@@ -210,10 +196,8 @@ def _joined_examples(first: Any, second: Any) -> Any:
 class HeldScores:
     """Rows of a fit that are not trained on, and their scores, round by round.
 
-    Rows of several parts are those that the members of a committee leave out: each part has the
-    scores of one member. Rows of one part have the mean of the scores of all members. `largest` is
-    the largest score that a row can have, the sum of alpha over the rounds; `edges` are those of
-    the rounds. Both are means over the members.
+    Rows of several parts have the scores of the member that leaves them out; rows of one part the
+    mean of all members. `largest`, the sum of alpha, and `edges` are means over the members.
     """
 
     def __init__(self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64]) -> None:

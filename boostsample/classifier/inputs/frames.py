@@ -56,11 +56,7 @@ _CATEGORIES = ("category", "categorical", "enum", "dictionary")
 
 @dataclass(frozen=True)
 class FrameColumn:
-    """One column of a frame.
-
-    Its kind is bool, integer, float, category, date, datetime (dates, some with a time of the day)
-    or empty (no value at all).
-    """
+    """One column of a frame; a datetime has times of the day, an empty column no value at all."""
 
     name: str  # or "column 3" if columns have no names
     kind: str
@@ -79,9 +75,7 @@ class FrameColumn:
 class TableColumns:
     """The columns of a data frame, and how they become numbers.
 
-    `columns` is a tuple of FrameColumn; `names` has the names of the features, the columns of the
-    table of numbers; `origin`, intp (number of features,), the column that each of them is made of.
-    DataError if two features have the same name.
+    `names` has the names of the features; `origin` the column that each of them is made of.
     """
 
     def __init__(self, columns: Sequence[FrameColumn]) -> None:
@@ -100,11 +94,7 @@ class TableColumns:
 
     @classmethod
     def learn(cls, frame: Any, rows: Any = slice(None)) -> TableColumns:
-        """The columns of a frame, with the categories of the given rows.
-
-        Raises DataError if a column holds something else than numbers, text, truth values, dates
-        or categories, or different kinds of them.
-        """
+        """The columns of a frame, with the categories of the given rows."""
         columns = []
         for at, (name, series) in enumerate(frame_of(frame).items()):
             shown = str(name) if isinstance(name, str) else f"column {at}"
@@ -115,10 +105,8 @@ class TableColumns:
     def transform(self, frame: Any, merged: list[str] | None = None) -> NDArray[np.float32]:
         """The table of numbers: float32 (n, number of features), in Fortran order.
 
-        The frame has the same columns in the same order. Names of columns with values that float32
-        cannot tell apart are added to `merged`; of dates, that of their days. Raises DataError if
-        it is no frame, or if a column holds another kind of value than in training, or an infinite
-        one.
+        Names of columns, or of the days of dates, that float32 cannot tell apart are added to
+        `merged`.
         """
         frame = frame_of(frame)
         if not is_frame(frame):
@@ -226,7 +214,6 @@ def _naming(name: str, series: Any) -> Iterator[None]:
 
 
 def _learned(name: str, series: Any, rows: Any) -> FrameColumn:
-    """A column with the categories of some rows."""
     of_numbers = _NUMBERS.get(series.dtype.kind)
     if of_numbers is not None:
         return FrameColumn(name, of_numbers)

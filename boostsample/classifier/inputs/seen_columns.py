@@ -1,8 +1,7 @@
 """Columns of X that a fit has seen: their number, names and categories.
 
-scikit-learn keeps names that are all text in `feature_names_in_`, and compares them at prediction.
-Names of other types, such as the numbers of ``read_csv(header=None)``, are kept in the attribute
-`_column_names`, as `repr` writes them, and have to be the same in the same order, too.
+scikit-learn keeps names that are all text in `feature_names_in_`. Other names, such as the numbers
+of ``read_csv(header=None)``, are kept in `_column_names`, and have to be the same at prediction.
 """
 
 from __future__ import annotations

@@ -39,8 +39,7 @@ def held_importances(
 ) -> HeldImportances:
     """Importances of the columns of X, a table; all indicators of a column are shuffled together.
 
-    `classifier` is a fitted `BoostSampleClassifier` of one label per row, `codes` (n,) are the
-    positions of the true classes in its `classes_`.
+    `codes` (n,) are the positions of the true classes in `classes_`.
     """
     examples = classifier._examples(X)
     examples = examples.toarray() if hasattr(examples, "toarray") else np.array(examples)

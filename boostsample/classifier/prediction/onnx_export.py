@@ -136,7 +136,6 @@ def onnx_inputs(classifier: Any, X: Any, *, computed: bool = False) -> NDArray[n
 
 
 def _columns(classifier: Any, computed: bool) -> tuple[NDArray[np.int64], int]:
-    """The input's column of each term, and the number of columns."""
     model: Model = classifier.model_
     if computed:
         used, columns = np.unique(model.feature, return_inverse=True)

@@ -201,7 +201,6 @@ class PredictionMixin:
         return staged_scores(self.model_, examples)
 
     def _examples(self, X: Any) -> Any:
-        """Checked examples for prediction."""
         check_is_fitted(self)
         numbers = inputs_are_numbers(self.model_.families)
         return check_prediction_inputs(self, X, SeenColumns.of_fitted(self), numbers=numbers)
@@ -219,7 +218,6 @@ class PredictionMixin:
         return codes if self._multi_label else np.asarray(self.classes_[codes])
 
     def _odds(self) -> tuple[NDArray[np.float64], float, bool]:
-        """What turns scores into probabilities."""
         return self.offset_, self.temperature_, self._multi_label
 
 

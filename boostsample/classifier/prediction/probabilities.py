@@ -138,9 +138,8 @@ def log_loss_slope(
 ) -> float:
     """The derivative of the log loss by the logarithm of the temperature.
 
-    The log loss is the sum of -targets * log p over rows and classes or labels, `targets` float64
-    (n, K); for labels also of -(weight - targets) * log(1 - p). With `below` as in `_shifts` and
-    v = p (1 - p), the logit of class l changes by the mean of `below` by v less `below_l`.
+    With `below` as in `_shifts` and v = p (1 - p), the logit of class l changes by the mean of
+    `below` by v less `below_l`.
     """
     if multi_label or scores.shape[1] == 1:
         logits = (2.0 * scores - offsets) / temperature
@@ -169,7 +168,6 @@ def _class_logits(scores: NDArray[np.float64], temperature: float) -> NDArray[np
 
 
 def _below(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Logits less the largest of each row."""
     return np.asarray((scores - scores.max(axis=1, keepdims=True)) * (2.0 / temperature))
 
 
@@ -234,10 +232,7 @@ def rule_temperature(
 def _ordered(
     temperature: float, largest: float, offsets: NDArray[np.float64], multi_label: bool
 ) -> float:
-    """The temperature, or a higher one at which no logit of a label of any row is above 30.
-
-    With more than two classes, rows have no order that their probabilities could keep.
-    """
+    """The temperature, or a higher one at which no logit of a label of any row is above 30."""
     if offsets.size > 1 and not multi_label:
         return temperature
     return max(temperature, (2.0 * largest + float(np.abs(offsets).max())) / _LARGEST_LOGIT)
@@ -249,11 +244,7 @@ def best_temperature(
     multi_label: bool,
     start: float | None = None,
 ) -> float:
-    """The temperature of least weighted log loss of rows and distance from the rule, as above.
-
-    The search begins at `start`, by default at the rule; the closer to the end, the fewer passes
-    over the scores.
-    """
+    """The temperature of least log loss and distance from the rule, as above; begins at `start`."""
     n, n_labels = held.labels.shape
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
