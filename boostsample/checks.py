@@ -26,15 +26,9 @@ _ROUNDING = 2.0**-46
 
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
-    """A whole number from `low` to `high` as int, or SettingError.
+    """A whole number from `low` to `high` as int, or SettingError that ends with `hint`.
 
-    Accepts Python and NumPy integers; bools, floats and strings are errors. `high` None is no upper
-    limit. `hint`, the way out, ends the message.
-
-    >>> check_integer("seed", -1, 0, hint="use 0 or more")
-    Traceback (most recent call last):
-    ...
-    boostsample.errors.SettingError: seed must be an integer at least 0, got -1; use 0 or more
+    Bools, floats and strings are errors; `high` None is no upper limit.
     """
     try:
         number = low - 1 if isinstance(value, bool) else operator.index(value)
@@ -114,10 +108,7 @@ def check_number(
     above: bool = False,
     hint: str = "",
 ) -> float:
-    """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`.
-
-    Truth values are errors. `hint`, the way out, ends the message.
-    """
+    """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`."""
     way_out = hint and f"; {hint}"
     try:
         number = float("" if isinstance(value, bool | np.bool_) else value)
@@ -155,10 +146,7 @@ def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
 def check_choices(
     name: str, kind: str, values: Sequence[str] | str, known: Collection[str]
 ) -> tuple[str, ...]:
-    """A setting `name` that selects distinct ones of the known values, or a SettingError.
-
-    `kind` names one value in the message for an unknown one.
-    """
+    """A setting `name` that selects distinct ones of the known values, or a SettingError."""
     chosen = (values,) if isinstance(values, str) else tuple(values)
     for value in chosen:
         if value not in known:
@@ -171,10 +159,7 @@ def check_choices(
 
 
 def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
-    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones).
-
-    Raises DataError if they are not a vector of integers, or one is negative or at least n.
-    """
+    """Row numbers as a new int64 array (writable: numba compiles again for read-only ones)."""
     given = np.asarray(rows)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(

@@ -35,18 +35,11 @@ _Place = Callable[[int], str]
 def class_values(y: Any, name: str = "y", *, in_file: bool = False) -> NDArray[Any]:
     """Labels in any container as an array of class values; no value is changed.
 
-    Parameters
-    ----------
-    y : array, series, frame, sparse matrix or list
-        Of NumPy, SciPy, pandas, polars or Arrow: n labels, or (n, K) of 0 and 1 (multi-label).
-    name : str
-        Of y in errors.
-    in_file : bool
-        Whether errors count the rows of data from 1.
-
-    Returns labels (n,): numbers, truth values, or text as strings or objects; or int8 (n, K),
-    K > 1. DataError if a label is missing, is neither text nor a whole number or truth value, is a
-    float so large that neighbours merge, or if labels are of different kinds.
+    `y` is of NumPy, SciPy, pandas, polars or Arrow, or a list: n labels, or (n, K) of 0 and 1
+    (multi-label); `name` stands for it in errors, which count rows from 1 if `in_file`. Returns
+    labels (n,): numbers, truth values, or text as strings or objects; or int8 (n, K), K > 1.
+    DataError if a label is missing, is neither text nor a whole number or truth value, is a float
+    so large that neighbours merge, or if labels are of different kinds.
     """
 
     def place(row: int) -> str:
@@ -191,10 +184,7 @@ def _refuse(value: Any, name: str, where: str) -> NoReturn:
 
 
 def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") -> NDArray[np.int64]:
-    """Position of each label (n,) among the classes, -1 if it equals none of them: int64 (n,).
-
-    DataError if one of both is text and the other is not.
-    """
+    """Position of each label (n,) among the classes, -1 if it equals none of them: int64 (n,)."""
     is_text = [array.dtype.kind not in _KINDS for array in (labels, classes)]
     if labels.size and is_text[0] != is_text[1]:
         raise foreign_labels(labels, classes, name)
@@ -214,10 +204,7 @@ def foreign_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> Da
 
 
 def classes_of_parts(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Different classes of some arrays of class values, in ascending order.
-
-    Raises DataError if they are of different kinds.
-    """
+    """Different classes of some arrays of class values, in ascending order."""
     kinds = sorted({_KINDS.get(part.dtype.kind, "text") for part in parts})
     if len(kinds) > 1:
         raise DataError(f"y must hold labels of one kind in all parts, got {' and '.join(kinds)}")
@@ -314,10 +301,7 @@ def error_percent(scores: NDArray[np.float64], y: ArrayLike) -> float:
 
 
 def check_class_counts(counts: NDArray[Any], where: str = "y") -> None:
-    """DataError if a target numbers the rows: scores of each row and class would fill the memory.
-
-    `counts` are the rows of each class.
-    """
+    """DataError if a target numbers the rows: scores of each row and class would fill memory."""
     alone, n = int(np.sum(counts == 1)), int(np.sum(counts))
     if counts.size > 100 and 2 * alone > n:
         raise DataError(

@@ -60,10 +60,9 @@ class LeafLimits(NamedTuple):
     def edges(
         self, totals: NDArray[np.float64], run_mass: float, two_sided: bool
     ) -> NDArray[np.float64]:
-        """The edges of all cuts of some features, -1 where a side holds too little.
+        """Edges of all cuts of some features, float64 (Q, 255); -1 where a side holds too little.
 
-        Float64 (Q, 255), of thresholds 1, 2, ...; reads `Searcher.bin_totals`, (Q, 256, 2 + K), and
-        the weight of all examples of the run in their units.
+        Reads `Searcher.bin_totals`, and the weight of all examples of the run in their units.
         """
         below = np.cumsum(totals, axis=1)
         whole, below = below[:, -1:], below[:, :-1]

@@ -126,10 +126,7 @@ def check_unshared(kind: str, name: str, owner: str) -> None:
 
 
 def registered_class(kind: str, name: str) -> type[Any]:
-    """The class of a registered name.
-
-    SettingError if the name is unknown or registered twice, or if its class cannot be loaded.
-    """
+    """The class of a registered name; SettingError if it is unknown, or cannot be loaded."""
     group, base, places = _KINDS[kind]
     others = [entry for entry in foreign_entries(kind) if entry.name == name]
     if name in places:
@@ -185,8 +182,6 @@ def describe_foreign(kind: str, entry: Foreign) -> str:
 
 def make_registered(kind: str, name: str, /, **settings: Any) -> Any:
     """An instance from ``name`` or ``name:setting=value`` and further settings.
-
-    SettingError lists the known names or settings.
 
     >>> make_registered("strategy", "ucb:exploration=0.1")
     UCB(exploration=0.1)

@@ -17,9 +17,8 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.kernels.array_layout import N_BINS
 from boostsample.ledger import Ledger
-from boostsample.records import FamilyInfo, Sample, Stumps, sample_members
+from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
-from boostsample.records.stumps import arrays_of
 from boostsample.rows.protocol import SampleRows, TargetRows
 
 __all__ = ["Step"]

@@ -16,6 +16,7 @@ stump, for stumps that are given and independent draws (Hoeffding, Markov).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ _NONE = np.empty(0, np.int64)
 Stage = tuple[int, int]
 
 
+@dataclass(eq=False, repr=False)
 class SuccessiveHalving(Strategy):
     """Keep one feature in eta, and take eta times the examples, stage after stage.
 
@@ -54,17 +56,10 @@ class SuccessiveHalving(Strategy):
         How examples are drawn, see `Step.draw`; edges must be unbiased.
     """
 
-    def __init__(
-        self,
-        n_features: int | None = None,
-        eta: int = 4,
-        brackets: int = 1,
-        scheme: str = "distinct",
-    ) -> None:
-        self.n_features = n_features
-        self.eta = eta
-        self.brackets = brackets
-        self.scheme = scheme
+    n_features: int | None = None
+    eta: int = 4
+    brackets: int = 1
+    scheme: str = "distinct"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features of the first stage."""

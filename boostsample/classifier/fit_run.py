@@ -152,11 +152,7 @@ def with_callbacks(method: _Method) -> _Method:
 
 
 class RoundCallbacks:
-    """Calls the callbacks of the classifier at both ends of the fit and of its rounds.
-
-    `rounds` are all rounds so far, by the time of each call; X, y and weights as the user gave
-    them.
-    """
+    """Calls the callbacks of the classifier at both ends of the fit and of its rounds."""
 
     def __init__(
         self,
@@ -215,10 +211,9 @@ def train(
 ) -> list[Round]:
     """The rounds of a booster until it has finished or a follower asks to stop, in whole turns.
 
-    Each round is given to all followers, in order; the last of a turn is then shown. The rounds of
-    the checkpoint, or those that `rounds` already holds, come first: followers see them again, so
-    that what they have learned comes back, too. `before` is called before each round that is
-    trained; `rounds` is the list that is returned, for those who follow.
+    Each round is given to all followers; the last of a turn is then shown. The rounds of the
+    checkpoint, or those that `rounds` already holds, come first: followers see them again, so that
+    what they have learned comes back, too. `before` is called before each round that is trained.
     """
     following, trained = list(followers), [] if rounds is None else rounds
     if checkpoint is not None:

@@ -83,12 +83,7 @@ class FittedState:
 
 @dataclass(frozen=True)
 class InitModel:
-    """A model to continue, with the fitted state of its classifier.
-
-    The new rounds minimise the loss of the model and themselves together: the initial label weights
-    are u_il exp(-y_il f_l(x_i)), normalised, with f the scores of the model on the examples of the
-    new fit. A `Model` alone has no state; then classes and columns are those of the new data.
-    """
+    """A model to continue, with the fitted state of its classifier; a `Model` alone has none."""
 
     model: Model
     state: FittedState | None = None

@@ -132,19 +132,10 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
 class PartSummary(NamedTuple):
     """What a worker finds out about one part; of a part without weight only `n_rows`, 0.
 
-    Attributes
-    ----------
-    sample : ndarray, shape (s, ...)
-        Some of these rows, in random order.
-    distinct : list of ndarray of float32 or None
-        All different values of each column of a table; None for more than 255. Empty for images.
-    classes : ndarray, shape (C,)
-        In ascending order; column numbers for several labels.
-    weights : DataFrame
-        Of the rows of each class: their number `size`, and `sum`, `min` and `max` of their weights.
-    sides : ndarray of float64, shape (K, 4), or None
-        For several labels: total weight and weighted sum of the balanced initial weights of the
-        positive, and of the negative rows.
+    `sample` are some rows, in random order; `distinct` all values of each column of a table, None
+    for more than 255; `weights` the `size`, `sum`, `min` and `max` of those of each class. `sides`
+    float64 (K, 4) are total weight and weighted sum of the balanced initial weights of the
+    positive, and of the negative rows of several labels.
     """
 
     n_rows: int
@@ -215,18 +206,8 @@ def _label_sides(rows: PartRows, weight_init: str) -> NDArray[np.float64]:
 class TableFacts(NamedTuple):
     """What is known of the whole table before its rows are read again.
 
-    Attributes
-    ----------
-    n_rows, checksums : list of int
-        Rows of weight above 0 of each part, and their checksum.
-    n_reference : int
-        Rows of the sample that quantiles come from.
-    weights : DataFrame
-        As of `PartSummary`; rows in the order of the classes.
-    offset : ndarray of float64, shape (K,)
-        See `boostsample.classifier.prediction.probabilities`; 0 for one label.
-    merged_columns : list of str
-        Columns in whose sample float32 merges values, see `boostsample.checks`.
+    `n_rows` counts those with weight; `merged_columns` are those in whose sample float32 merges
+    values.
     """
 
     n_rows: list[int]
@@ -249,11 +230,7 @@ class TableFacts(NamedTuple):
 
 
 def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> TableFacts:
-    """The facts of the table from those of its parts, in their order; runs on a worker.
-
-    `families` are the setting of the classifier, `reference` are the rows that bin edges come from.
-    DataError if the parts do not fit each other, hold less than two classes or no row with weight.
-    """
+    """The facts of the table from those of its parts, in their order; runs on a worker."""
     with_rows = [(at, part) for at, part in enumerate(summaries) if part.n_rows]
     if not with_rows:
         raise DataError("the table must have a row of weight above 0, got none in its parts")

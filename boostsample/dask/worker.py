@@ -1,9 +1,7 @@
 """Shards on a Dask worker: they answer messages outside Dask's task graph.
 
-A worker has two handlers more: one lets a shard answer, in a thread that belongs to it, and one
-answers at once, so that a worker that works can be told from one that hangs. Both run in the event
-loop, which computes nothing. Importing this module is light; shards import the rest in their
-threads.
+A shard answers in a thread that belongs to it; a ping is answered at once, so that a worker that
+works can be told from one that hangs. Importing this module is light: shards import the rest.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.records.pool import FamilyInfo
+from boostsample.records import FamilyInfo
 
 #: Most features of a tile: the bytes of a cache line.
 TILE = 64

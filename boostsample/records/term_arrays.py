@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError
 from boostsample.files.archive import bits_entry, entry_of_kind, integers_entry, narrowest
-from boostsample.records.stumps import Term
+from boostsample.records import Term
 
 
 class TermColumns(NamedTuple):

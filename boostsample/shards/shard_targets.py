@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
 from boostsample.kernels.search import is_empty
-from boostsample.records import Stumps
-from boostsample.records.stumps import arrays_of
+from boostsample.records import Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,

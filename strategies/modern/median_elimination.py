@@ -14,6 +14,7 @@ below 50. Stages that leave a tenth of the budget are replaced as those of `lami
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +29,7 @@ _PREFERRED = 256
 _LEAST_EXAMPLES = 50
 
 
+@dataclass(eq=False, repr=False)
 class MedianElimination(Strategy):
     """Halve the features again and again, on new examples.
 
@@ -41,12 +43,9 @@ class MedianElimination(Strategy):
         How samples are drawn, see `Step.draw`.
     """
 
-    def __init__(
-        self, n_features: int | None = None, delta: float = 0.1, scheme: str = "iid"
-    ) -> None:
-        self.n_features = n_features
-        self.delta = delta
-        self.scheme = scheme
+    n_features: int | None = None
+    delta: float = 0.1
+    scheme: str = "iid"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features of the first stage."""

@@ -15,6 +15,8 @@ trees have probabilities apart.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from boostsample.checks import check_n_features, check_number
@@ -28,6 +30,7 @@ _SHARE = 4
 _LEAST_PROBABILITY = 1e-9
 
 
+@dataclass(eq=False, repr=False)
 class MPBoost(Strategy):
     """Search patches of features drawn by learned probabilities.
 
@@ -41,12 +44,9 @@ class MPBoost(Strategy):
         How the examples of a patch are drawn, see `Step.draw`.
     """
 
-    def __init__(
-        self, n_features: int | None = None, momentum: float = 0.5, scheme: str = "distinct"
-    ) -> None:
-        self.n_features = n_features
-        self.momentum = momentum
-        self.scheme = scheme
+    n_features: int | None = None
+    momentum: float = 0.5
+    scheme: str = "distinct"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""

@@ -15,6 +15,7 @@ The authors call the policy for the target "not robust". Nodes of trees do not c
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,6 +33,7 @@ _LEAST_EXAMPLES = 32
 _FEW_HALVINGS = 3
 
 
+@dataclass(eq=False, repr=False)
 class Sparrow(Strategy):
     """Stop at the first feature that has surely more than a target edge.
 
@@ -49,17 +51,10 @@ class Sparrow(Strategy):
 
     leaves_budget = "it ends as soon as a feature surely has more than the target edge"
 
-    def __init__(
-        self,
-        n_features: int | None = None,
-        target: float = 0.5,
-        delta: float = 1e-6,
-        scheme: str = "iid",
-    ) -> None:
-        self.n_features = n_features
-        self.target = target
-        self.delta = delta
-        self.scheme = scheme
+    n_features: int | None = None
+    target: float = 0.5
+    delta: float = 1e-6
+    scheme: str = "iid"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features."""

@@ -226,10 +226,9 @@ _CHUNK = 256
 
 
 def staged_scores(model: Model, X: Any) -> Iterator[NDArray[np.float64]]:
-    """Scores float64 (n, K) after round 1, 2, ..., the last; each an array of its own.
+    """Scores float64 (n, K) after round 1, 2, ..., the last; features of 256 rounds in memory.
 
-    Memory for the features of 256 rounds. At the ends of these chunks, the last round included, the
-    scores are summed as by `Model.decision_function`; the others differ from it by rounding.
+    At the ends of these chunks scores are those of `Model.decision_function`, else up to rounding.
     """
     done = np.zeros((X.shape[0], model.n_labels))
     for start in range(0, len(model), _CHUNK):

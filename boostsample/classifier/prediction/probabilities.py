@@ -76,10 +76,7 @@ _NEAR = 1e-6
 def label_offsets(
     labels: NDArray[np.int8], weight_init: str, weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """b_l of multi-label rows: float64 (K,).
-
-    `labels` is int8 (n, K), +1 or -1; `weight` (n,) are the users' weights of the rows.
-    """
+    """b_l of multi-label rows: float64 (K,); `labels` is int8 (n, K), +1 or -1."""
     initial = initial_weights(labels, weight_init)
     offsets = np.zeros(labels.shape[1])
     for label, (signs, u) in enumerate(zip(labels.T, initial.T, strict=True)):
