@@ -29,10 +29,10 @@ from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import pixel_major
+from tests.compiled import slow_without_jit
 from tests.paths import ROOT
 from tests.problems import Powers, asked_of, powers, same_bits
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N = 120
 SMALL_FILES = ("header.json", "n_bins.npy", "checksums.npy")
 LARGE_FILES = ("bins.npy", "cuts.npy")
@@ -236,7 +236,7 @@ def test_a_bank_for_other_data_is_refused(X: NDArray[np.float32]) -> None:
         DiskBank(folder, powers(), N - 1)
 
 
-@pytest.mark.skipif(not COMPILED, reason="it takes minutes under NUMBA_DISABLE_JIT")
+@slow_without_jit
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is kept by Linux alone")
 def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     """Under a limit of the data segment, in a process of its own; the same bank as in memory."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.compiled import 
+
 import os
 import threading
 from collections import OrderedDict
@@ -22,7 +24,6 @@ from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from tests.problems import Powers, noisy_labels
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, F, REFERENCE = 100, 40, 30
 TRAIN = np.arange(10, 90)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import resource
 import shutil
 from pathlib import Path
@@ -29,9 +28,9 @@ from boostsample.kernels import tiles as kernels
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
 from tests.banks.test_bank_damage import flip
+from tests.compiled import slow_without_jit
 from tests.problems import same_bits
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 N, F, TILES = 1500, 160, 3
 COPY = TILES * N * 64
 FILES = {"bins.npy", "checksums.npy", "cuts.npy", "header.json", "n_bins.npy"}
@@ -303,7 +302,7 @@ def test_free_memory_is_that_of_the_container(
     assert bank_tiles._free_memory() == expected
 
 
-@pytest.mark.skipif(not COMPILED, reason="signatures are those of compiled code")
+@slow_without_jit
 @pytest.mark.parametrize("form", ["memory", "disk"])
 def test_one_signature_each(X: NDArray[np.float32], form: str) -> None:
     """Compiling in advance, building, reading of memory and of files have the same types."""

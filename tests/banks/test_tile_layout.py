@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 from typing import Any
 
@@ -17,10 +16,10 @@ from boostsample.banks.lazy import LazyBank
 from boostsample.families import column_groups
 from boostsample.loop.booster import Booster
 from boostsample.registry import strategy_names
+from tests.compiled import COMPILED
 from tests.problems import noisy_labels, rows_of, stumps_of, table
 
 pytestmark = pytest.mark.usefixtures("small_tiles")
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled = pytest.mark.skipif(not COMPILED, reason="whole runs take minutes without compilation")
 #: Neither is a multiple of 8; the last of five tiles has fewer features than the others.
 N, F = 1501, 307

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +12,7 @@ import pytest
 
 from boostsample.jit import compile_kernels as _jit
 from boostsample.kernels import draw
-from tests.compiled import called
-
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+from tests.compiled import called, slow_without_jit
 
 
 def started_by(module: str, kept: str | None = "folder") -> Any:
@@ -64,7 +61,7 @@ def test_without_a_cache_it_does_not_say_once(
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds"
 
 
-@pytest.mark.skipif(not COMPILED, reason="nothing is compiled under NUMBA_DISABLE_JIT=1")
+@slow_without_jit
 def test_what_only_kernels_call_is_refused_to_python() -> None:
     with pytest.raises(TypeError, match=r"^_block_of can be called by other kernels only$"):
         draw._block_of(np.ones(3), 0, 0.5)

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from numba.core import caching, config
 
 from boostsample.jit import compile_kernels as _jit
+from tests.compiled import COMPILED
 from tests.jit.damages import DAMAGES, damage_files, run_damaged
 from tests.stress.file_damage import payload
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 only_compiled = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
 KEYS = [("int64", ("x86", "cpu", "+avx"), "f"), ("float64", ("x86", "cpu", "+avx"), "f"), ("g",)]

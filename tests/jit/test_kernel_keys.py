@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -19,9 +18,9 @@ from numba.core.dispatcher import Dispatcher
 
 from boostsample.jit import compile_kernels as _jit
 from boostsample.kernels.array_layout import row_layout
+from tests.compiled import COMPILED
 from tests.paths import ROOT
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 PACKAGE = ROOT / "boostsample"
 FOLDERS = sorted(
     {

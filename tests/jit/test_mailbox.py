@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import time
@@ -20,10 +19,9 @@ from boostsample.jit.mailbox import (
     put_in_mailbox,
     serve_mailbox,
 )
+from tests.compiled import slow_without_jit
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
-
-pytestmark = pytest.mark.skipif(not COMPILED, reason="NUMBA_DISABLE_JIT=1: nothing is compiled")
+pytestmark = slow_without_jit
 
 
 @kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel, kernel
 from boostsample.jit.memory import on_stack
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 Array = NDArray[np.float64]
 SIZE = 5

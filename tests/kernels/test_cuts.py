@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from fractions import Fraction
 
@@ -13,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from boostsample.kernels import cuts as kernels
-from tests.compiled import called
+from tests.compiled import COMPILED, called
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 bucket, fill_buckets = called(kernels.bin_bucket), called(kernels.fill_bin_buckets)
 midpoint, place_cuts = called(kernels.bin_midpoint), called(kernels.place_cuts)
 run_starts, sort_keys = called(kernels._run_starts), called(kernels._sort_keys)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from typing import Any
 
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from boostsample.kernels import draw
 from tests import naive
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 SIZES = (1, 2, 15, 16, 17, 64, 200, 1000) if COMPILED else (1, 2, 17, 40)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.integrate import quad
 
 from boostsample.kernels import edge_quadrature as kernels
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 Array = NDArray[np.float64]
 
 

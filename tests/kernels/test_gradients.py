@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.kernels.gradients import LANES, gradient_sums
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Images of one call: fewer than, as many as and more than are handled at a time.
 COUNTS = (1, LANES - 1, LANES, 2 * LANES + 1) if COMPILED else (1, LANES + 1)
 

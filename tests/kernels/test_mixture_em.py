@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 
 import numpy as np
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.kernels import mixture_em as kernels
 from boostsample.planning.mixture import fit_gaussians, fit_mixtures
-from tests.compiled import called
+from tests.compiled import COMPILED, called
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 expect = called(kernels._expect)
 mean_log_likelihood = called(kernels._mean_log_likelihood)
 maximise = called(kernels._maximise)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, lay_out_rows, matrix_of_rows, row_layout
 from boostsample.kernels.row_kernels import RowKernels, UpdateFactors, partition, row_kernels
 from tests import naive
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 #: Examples whose sums are formed at a time: small, so that there are several parts.
 PART = 7
 LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, row_layout
 from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel, search_room
 from tests import naive
+from tests.compiled import COMPILED
 
-COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 26, 100)
 
 #: Small, so that histograms are moved to the sums several times.
