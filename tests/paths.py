@@ -1,7 +1,10 @@
-"""Where the checkout is, and its published results."""
+"""Where the checkout is, its published results, and Python in other processes."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,3 +15,15 @@ RESULTS = ROOT / "docs" / "results"
 needs_results = pytest.mark.skipif(
     not RESULTS.is_dir(), reason="docs/results is in the repository, but not in the sdist"
 )
+
+
+def run_python(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python in the checkout, with its modules, these arguments and more environment variables."""
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
-import subprocess
-import sys
 import threading
 from typing import Any
 
 import pytest
 
-from tests.paths import ROOT
+from tests.paths import ROOT, run_python
 from tests.ways import calls_of, levels_of, rooms_table
 
 MAP = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -31,9 +29,7 @@ def edges(drawing: str) -> set[tuple[str, str]]:
 @pytest.fixture(scope="module")
 def printed() -> dict[str, str]:
     """What `python -m tests.ways` prints: in a fresh process, where nothing is cached."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ways"], cwd=ROOT, capture_output=True, text=True, timeout=600
-    )
+    done = run_python("-m", "tests.ways")
     assert done.returncode == 0, done.stderr
     return dict(PART.findall(done.stdout))
 

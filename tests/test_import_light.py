@@ -6,13 +6,12 @@ import ast
 import importlib
 import inspect
 import json
-import subprocess
 import sys
 
 import pytest
 
 import boostsample
-from tests.paths import ROOT
+from tests.paths import run_python
 
 HEAVY = {"joblib", "matplotlib", "numba", "numpy", "pandas", "pywt", "scipy", "sklearn"}
 #: Parts of the standard library that take as long to import as the rest of `import boostsample`.
@@ -29,10 +28,7 @@ def packages_of(statement: str) -> set[str]:
         "packages = sorted({name.partition('.')[0] for name in set(sys.modules) - before})\n"
         "print(json.dumps(packages))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    return set(json.loads(done.stdout))
+    return set(json.loads(run_python("-c", code).stdout))
 
 
 def test_import_brings_little_of_the_standard_library_and_nothing_else() -> None:

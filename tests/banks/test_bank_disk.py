@@ -8,7 +8,6 @@ import logging
 import os
 import resource
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,7 +29,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import pixel_major
 from tests.compiled import slow_without_jit
-from tests.paths import ROOT
+from tests.paths import run_python
 from tests.problems import Powers, asked_of, powers, same_bits
 
 N = 120
@@ -243,9 +242,8 @@ def test_a_bank_three_times_the_memory_left_trains(cache: Path) -> None:
     from boostsample.banks.bank_forms import make_bank
     from tests.benchmarks.memory_limits import Tilted, train
 
-    command = [sys.executable, "-m", "tests.benchmarks.memory_limits", "disk", "--left", "32"]
-    command += ["--bank", "96", "--examples", "20000", "--rounds", "4"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    options = ["disk", "--left", "32", "--bank", "96", "--examples", "20000", "--rounds", "4"]
+    done = run_python("-m", "tests.benchmarks.memory_limits", *options)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert told["bank_mib"] == 95

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from tests.compiled import 
-
-import os
 import threading
 from collections import OrderedDict
 from typing import Any

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from benchmarks import check_ratios
+from benchmarks.bounds import N_BINS, read_bound_kernel, store_bound, store_bound_kernel
 from benchmarks.check_ratios import (
     REFERENCES,
     compare_ratios,
@@ -18,6 +20,10 @@ from benchmarks.check_ratios import (
     reference_of,
     sections_of,
 )
+from benchmarks.problem import BenchProblem, synthetic_problem
+from boostsample.dask import LocalShards, ShardBooster, array_sources
+from boostsample.kernels.array_layout import aligned, row_layout
+from tests.benchmarks.shard_scale import STRATEGIES, made, predicted_bytes
 
 
 def run_of(ratios: dict[str, float], **conditions: Any) -> dict[str, Any]:
@@ -95,3 +101,70 @@ def test_the_shipped_references(path: Path) -> None:
         for ratio in section["ratios"].values():
             assert ratio["value"] > 0
             assert ratio["tolerance"] >= 0.15
+
+
+@pytest.fixture(scope="module")
+def problem() -> BenchProblem:
+    return synthetic_problem(500, 23, 3)
+
+
+def test_synthetic_problems_have_their_sizes_and_labels(problem: BenchProblem) -> None:
+    assert problem.sizes() == {"data": "made data", "examples": 500, "features": 23, "classes": 3}
+    assert (problem.Y > 0).sum() == 500
+    bins = problem.bank.take(np.arange(23), np.arange(500))
+    assert bins.min() >= 1
+    assert [len(np.unique(row)) > 50 for row in bins] == [True] * 23
+    assert problem.relabelled(3) is problem
+    assert problem.relabelled(2).Y.shape == (500, 1)
+    many = problem.relabelled(26)
+    assert many.bank is problem.bank
+    assert ((many.Y > 0).sum(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize("n_labels", [1, 10])
+def test_stores_touch_each_bin_once_in_turn(n_labels: int) -> None:
+    blocks, tail = row_layout(n_labels)
+    row = aligned(8 * (blocks + 1), np.float32)
+    row[: 8 * blocks + tail] = np.arange(1, 8 * blocks + tail + 1)
+    planes = aligned((blocks + 1) * N_BINS * 8, np.float32)
+    store_bound_kernel(blocks, tail)(row, planes, 3 * N_BINS)
+    for k in range(blocks):
+        plane = planes[k * N_BINS * 8 : (k + 1) * N_BINS * 8].reshape(N_BINS, 8)
+        assert (plane == 3 * row[8 * k : 8 * k + 8]).all()
+    rest = planes[blocks * N_BINS * 8 :]
+    bins, nothing = rest[: N_BINS * tail], rest[N_BINS * tail :]
+    assert (bins.reshape(N_BINS, tail) == 3 * row[8 * blocks : 8 * blocks + tail]).all()
+    assert not nothing.any()
+    store_bound(n_labels)(8)
+
+
+@pytest.mark.parametrize("n_examples", [4, 60])  # fewer and more than a feature has cache lines
+@pytest.mark.parametrize("n_features", [1, 4, 7])
+def test_reads_read_every_bin(problem: BenchProblem, n_features: int, n_examples: int) -> None:
+    bins = problem.bank.take(np.arange(23), problem.rows)
+    features = np.random.default_rng(0).choice(23, n_features, replace=False)
+    examples = np.linspace(3, 499, n_examples).astype(np.int32)
+    nothing = np.empty(0, np.int32)
+    total = bins[features][:, examples].sum(dtype=int)
+    assert read_bound_kernel(bins, features, 0, examples, 4) == total
+    assert read_bound_kernel(bins, features, 2, nothing, 9) == bins[features, 2:11].sum(dtype=int)
+
+
+@pytest.mark.parametrize("n_shards", [2, 16])
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_bytes_and_exchanges_are_predicted(strategy: str, n_shards: int) -> None:
+    n, n_features, n_rounds = 6000, 40, 6
+    bank, Y = made(n, n_features, 4)
+    with LocalShards(array_sources(bank, Y, n_shards)) as shards:
+        booster = ShardBooster(shards, strategy, rng=0)
+        booster.next_round()
+        before = booster.exchange.n_bytes, booster.exchange.n_messages
+        for _ in range(n_rounds):
+            booster.next_round()
+    sent = (booster.exchange.n_bytes - before[0]) / (n_rounds * n_shards)
+    calls = (booster.exchange.n_messages - before[1]) / (n_rounds * n_shards)
+    wanted, exchanges = predicted_bytes(
+        strategy, n, n_features, n_shards, Y.shape[1], int(bank.n_bins.max())
+    )
+    assert calls == exchanges
+    assert sent == pytest.approx(wanted, rel=0.05)

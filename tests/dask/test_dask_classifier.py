@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.dask.summary import merged, naming_part, summarise
 from boostsample.errors import DataError, SettingError
 from tests.label_containers import CONTAINERS, VALUES
-from tests.paths import ROOT
+from tests.paths import run_python
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
@@ -185,7 +183,7 @@ def test_without_dask_or_a_client_the_way_out_is_told() -> None:
         "try:\n    boostsample.dask.DaskBoostSampleClassifier().fit(None, None)\n"
         "except ValueError as error:\n    print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    done = run_python("-c", code)
     assert "needs the package distributed" in done.stdout, done.stderr
     assert "boostsample[dask]" in done.stdout
     assert "fit needs a client of a Dask cluster" in done.stdout, done.stderr

@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import pickle
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -23,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.paths import ROOT
+from tests.paths import run_python
 from tests.stress.file_damage import payload
 
 Damage = Callable[[bytes, bytes, np.random.Generator], bytes]
@@ -176,14 +175,7 @@ def run_in_this_process(work: str) -> None:
 
 def _run(work: str, folder: Path) -> tuple[str, set[Path], set[Path]]:
     code = f"from tests.jit.damages import run_in_this_process as run; run({work!r})"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder), "PYTHONPATH": str(ROOT)},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = run_python("-c", code, NUMBA_CACHE_DIR=str(folder))
     assert done.returncode == 0, f"exit code {done.returncode}: {done.stderr[-2000:]}"
     digest, loaded, missed = json.loads(done.stdout)
     return digest, set(map(Path, loaded)), set(map(Path, missed))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.errors import StrategyError
-from boostsample.learner import Found, Learner, Targets
+from boostsample.errors import SettingError, StrategyError
+from boostsample.learner import EDGE_GAP, Found, Learner, Targets
+from boostsample.learners import LEARNERS, Stump, alpha_of, make_learner
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
@@ -169,3 +171,25 @@ def test_very_many_terms(learner: str) -> None:
     done = first.next_round()
     assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
     second.replay([done.terms], [done.edge], first.small_state())
+
+
+def test_alpha() -> None:
+    for edge in (0.0, 1e-300, 1e-12, 0.1, 0.93, 1 - 1e-9):
+        assert alpha_of(edge) == pytest.approx(math.atanh(edge), rel=1e-14)
+    for edge in (1 - 1e-12, 1 - 1e-13, 1.0):
+        assert alpha_of(edge) == pytest.approx(math.atanh(1 - EDGE_GAP), rel=1e-9)
+
+
+def test_learners_by_name() -> None:
+    assert isinstance(make_learner("stump"), Stump)
+    assert isinstance(make_learner(None), Stump)
+    stump = Stump()
+    assert make_learner(stump) is stump
+    with pytest.raises(SettingError, match=r"unknown learner 'stomp'.*stump"):
+        make_learner("stomp")
+    with pytest.raises(SettingError, match="'stump' has no settings, got 'n'"):
+        make_learner("stump:n=2")
+    kind: Any = Stump
+    with pytest.raises(SettingError, match="must be a name or an instance of Learner, got <class"):
+        make_learner(kind)
+    assert all(kind.name == name for name, kind in LEARNERS.items())

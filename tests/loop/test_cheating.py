@@ -23,18 +23,8 @@ from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.searcher import Searcher
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Sample, Strategy, Stump, Stumps
-from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
-
-N, F, K = 80, 8, 3
-
-
-def step_with(budget: int = 10**9, seed: int = 0) -> Step:
-    return step_of(bank_of(table(), groups=2), noisy_labels(), budget=budget, seed=seed)
-
-
-def one_round(choose: Callable[[Step], Stump], **settings: Any) -> dict[str, Any]:
-    row: dict[str, Any] = booster_of(choose, **settings).next_round().rows[0]
-    return row
+from tests.problems import bank_of, booster_of, noisy_labels, table
+from tests.test_step import F, K, N, one_round, step_with
 
 
 def test_overspending_raises_before_the_work_and_spends_nothing(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -36,7 +35,7 @@ from tests.loop.checkpoint_runs import (
     straight,
     until,
 )
-from tests.paths import ROOT
+from tests.paths import run_python
 from tests.problems import noisy_labels, perfect, powers, table
 
 
@@ -387,13 +386,7 @@ def test_sigterm_and_sighup_save_and_end_the_process(
     where: str, number: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "run.checkpoint"
-    done = subprocess.run(
-        [sys.executable, "-c", TERMINATED, str(path), where, str(int(number))],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    done = run_python("-c", TERMINATED, str(path), where, str(int(number)))
     assert done.returncode == -number
     assert rounds_in(path) == 3
     assert done.stderr.splitlines()[-1].startswith(
@@ -429,13 +422,7 @@ def test_old_temporary_files_are_removed(tmp_path: Path) -> None:
 
 
 def test_killed_runs_go_on_to_the_same_bits() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.loop.kill_cycles", "--cycles", "10"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
+    done = run_python("-m", "tests.loop.kill_cycles", "--cycles", "10")
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.match(r"10 kills in \d+ runs of .*: the same bits$", done.stdout)
 

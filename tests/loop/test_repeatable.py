@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import statistics
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ from boostsample.records import Round
 from boostsample.strategies import UniformNaive
 from tests.cold_rounds import N_ROUNDS, PLACES, variants
 from tests.compiled import slow_without_jit
-from tests.paths import ROOT
+from tests.paths import run_python
 from tests.problems import bank_of, booster_of, noisy_labels, powers, rows_of, table
 
 LEARNERS = (
@@ -217,8 +214,7 @@ def test_rows_of_weight_zero_are_as_good_as_absent(name: str, learner: str) -> N
 
 
 BITS = """
-import sys, hashlib
-sys.path.insert(0, {root!r})
+import hashlib
 from tests.loop.test_repeatable import booster, rows_of
 digest = hashlib.sha256()
 runs = [("stump", name) for name in ("full", "uniform-naive", "laminating:scheme=distinct")]
@@ -236,13 +232,7 @@ def digests(program: str, *environments: dict[str, str]) -> set[str]:
     """What a program prints in each of these environments."""
     printed = set()
     for environment in environments:
-        done = subprocess.run(
-            [sys.executable, "-c", program.format(root=str(ROOT))],
-            env={**os.environ, **environment},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-        )
+        done = run_python("-c", program, **environment)
         assert done.returncode == 0, done.stderr[-2000:]
         printed.add(done.stdout)
     return printed
@@ -256,8 +246,7 @@ def test_compiled_or_not_the_bits_are_the_same() -> None:
 _LATE = 5.0
 _OLD = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": "+sse2"}
 _ROUNDS = """
-import sys, hashlib
-sys.path.insert(0, {root!r})
+import hashlib
 from tests.problems import *
 from boostsample.registry import make_strategy
 digest = hashlib.sha256()
@@ -275,14 +264,7 @@ def test_no_round_compiles_anything_and_old_processors_give_the_same_bits(tmp_pa
     empty = {"NUMBA_CACHE_DIR": str(tmp_path), "BOOSTSAMPLE_CACHE_DIR": str(tmp_path / "banks")}
     if platform.machine() in ("x86_64", "AMD64"):
         empty |= _OLD
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.cold_rounds"],
-        env={**os.environ, **empty},
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = run_python("-m", "tests.cold_rounds", **empty)
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) == len(PLACES) * len(variants())

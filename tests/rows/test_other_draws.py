@@ -15,9 +15,8 @@ from boostsample.strategy import Stump
 from tests import naive_samplers as naive
 from tests.compiled import slow_without_jit
 from tests.problems import Do, bank_of, noisy_labels, step_of, table
-from tests.rows.test_nested_samples import WEIGHTS, nested_by
-from tests.rows.test_sampling_schemes import REPETITIONS, Z, drawn_by
-from tests.test_step_draws import dense
+from tests.rows.test_sampling_schemes import REPETITIONS, WEIGHTS, Z, drawn_by, nested_by
+from tests.test_step import dense
 
 OTHERS = ("mvs", "goss", "uniform", "heaviest")
 N, T = 60, 17

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.registry import STRATEGIES, make_strategy
@@ -22,6 +19,7 @@ from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 from tests.compiled import slow_without_jit
 from tests.problems import bank_of, noisy_labels, table
+from tests.strategies.test_full import training_set
 from tests.strategies.test_strategies import WITH_LEARNERS
 
 OTHERS: dict[str, Make] = {
@@ -110,13 +108,6 @@ def compare(X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str)
             assert b["log10_loss"] == pytest.approx(a["log10_loss"], abs=1e-6)
             for name in ("family", "n_features", "n_examples", "looks_search", "looks_finish"):
                 assert a[name] == b[name]
-
-
-def training_set(name: str, folder: Path | None) -> tuple[Any, Any]:
-    data = load_dataset(name, data_dir=folder)
-    rows, _ = data.split(0, 0)
-    X = data.X[rows].reshape(len(rows), -1).astype(np.float32)
-    return X, encode(data.y[rows], data.n_classes)
 
 
 @slow_without_jit

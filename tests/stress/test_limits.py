@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import pickle
 import re
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,13 +15,15 @@ import pytest
 from boostsample import BoostSampleClassifier
 from boostsample.errors import DataError
 from boostsample.experiments.results.read_folder import read_results
-from tests.paths import ROOT
+from tests.paths import run_python
 from tests.stress.file_damage import payload
 from tests.stress.fit_invariants import refusal
 from tests.stress.fuzzed_files import KINDS, check_file
 from tests.stress.random_inputs import check_case, random_case
 
-_LIMITED = """
+
+def test_without_memory_a_fit_raises_and_the_process_goes_on() -> None:
+    code = """
 import resource, sys
 import numpy as np
 from boostsample import BoostSampleClassifier
@@ -32,19 +31,6 @@ from boostsample.errors import BoostSampleError
 X, y = np.zeros((2000, 3), np.float32), np.arange(2000) % 2
 X[:, 0] = y
 model = BoostSampleClassifier(n_rounds=3, random_state=0).fit(X, y)
-{}
-"""
-
-
-def _run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", _LIMITED.format(code), *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=300, cwd=ROOT, check=False
-    )
-
-
-def test_without_memory_a_fit_raises_and_the_process_goes_on() -> None:
-    code = """
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + 2**26, used + 2**26))
 try:
@@ -54,7 +40,7 @@ except MemoryError as error:
     print("no memory:", error)
 print(model.predict(X[:2]))
 """
-    done = _run(code)
+    done = run_python("-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("no memory:")
     assert done.stdout.endswith("[0 1]\n")
@@ -76,14 +62,7 @@ for mebibytes, command in cases:
 def _ends_without_memory(folder: Path, small: list[str], large: list[str], *limits: int) -> None:
     """Run a command on few data, on many with so many more MiB, and on many without a limit."""
     arguments = [str(folder), json.dumps(small), json.dumps(large), *map(str, limits)]
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMANDS, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
+    done = run_python("-c", _COMMANDS, *arguments)
     lines = done.stderr.splitlines()
     assert done.returncode == 0, lines
     assert len(lines) == 2 * len(limits) + 2, lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 from collections.abc import Callable
@@ -11,12 +12,16 @@ import numpy as np
 import pytest
 
 from boostsample import testing
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, StrategyError
+from boostsample.learner import Learner, Targets
+from boostsample.learners import Product, Tree
+from boostsample.learners import Stump as StumpLearner
 from boostsample.step import Step
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 from boostsample.testing import (
     FAMILY_CHECKS,
     STRATEGY_CHECKS,
+    check_learner,
     check_strategy,
     check_strategy_beliefs,
 )
@@ -422,3 +427,64 @@ def test_right_beliefs_pass() -> None:
 def test_wrong_beliefs_are_found(kind: Any, message: str) -> None:
     with pytest.raises(AssertionError, match=f"strategy {kind.__name__}: .*{message}"):
         check_strategy_beliefs(kind)
+
+
+GOOD: dict[str, Callable[[], Learner]] = {
+    "stump": StumpLearner,
+    "product": functools.partial(Product, 3),
+    "tree": functools.partial(Tree, 6),
+}
+
+
+@slow_without_jit
+@pytest.mark.parametrize("name", GOOD)
+def test_the_learners_pass(name: str) -> None:
+    check_learner(GOOD[name])
+
+
+class Half(Learner):
+    """Forgets half of the examples."""
+
+    name = "half"
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        return [targets.split(targets.search())[0]]
+
+
+class Drawing(Learner):
+    """Draws from a random state of its own."""
+
+    name = "drawing"
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        found = targets.search()
+        again = np.random.default_rng().random() < 0.5
+        return [targets.times(targets.search() if again else found)]
+
+
+class Counting(Learner):
+    """Searches more in every round, so that a run cannot be continued."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.n = 0
+
+    def learn(self, targets: Targets) -> list[Targets]:
+        self.n += 1
+        found = [targets.search() for _ in range(self.n)]
+        return [targets.times(found[-1])]
+
+
+@slow_without_jit
+@pytest.mark.parametrize(
+    ("learner", "error", "message"),
+    [
+        (Half, StrategyError, "each example once"),
+        (Drawing, AssertionError, "resumed after round|two different models"),
+        (Counting, AssertionError, "resumed after round|two different models"),
+    ],
+)
+def test_wrong_learners_are_found(learner: Any, error: Any, message: str) -> None:
+    with pytest.raises(error, match=message):
+        check_learner(learner)
