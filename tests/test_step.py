@@ -1,4 +1,4 @@
-"""What a strategy is given in a step, and which arguments are refused."""
+"""What a strategy is given and draws in a step, and which arguments are refused."""
 
 from __future__ import annotations
 

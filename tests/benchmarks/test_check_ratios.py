@@ -1,4 +1,4 @@
-"""Ratios of a run beside kept ones: better, worse, new, missing; and the files of references."""
+"""Ratios of a run beside kept ones, the bounds of benchmarks, and the scale of shards."""
 
 from __future__ import annotations
 

@@ -8,6 +8,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris
 
+from boostsample import BoostSampleClassifier
+
 Data = tuple[NDArray[Any], NDArray[Any]]
 
 
@@ -21,3 +23,9 @@ def digits() -> Data:
 def iris() -> Data:
     X, y = load_iris(return_X_y=True)
     return X, y
+
+
+def classifier(**settings: Any) -> BoostSampleClassifier:
+    """Stumps, whose rounds are one search each."""
+    stumps = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
+    return BoostSampleClassifier(**{**stumps, **settings})

@@ -1,4 +1,4 @@
-"""Columns of every dtype in every container: numbers, categories, or an error that names them."""
+"""Columns of every dtype are read or named in an error; merged float32 values are warned of."""
 
 from __future__ import annotations
 

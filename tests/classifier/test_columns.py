@@ -1,4 +1,4 @@
-"""Data frames with categories: of pandas and polars, at training and prediction."""
+"""Data frames: categories, dates, and columns that are matched by name."""
 
 from __future__ import annotations
 

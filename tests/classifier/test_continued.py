@@ -1,4 +1,4 @@
-"""A fit continues a model: weights, loss and terms are those of the definition."""
+"""A fit continues a model by its definition; warm starts have the bits of one longer fit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.rows.weights import continued_weights, initial_weights
-from tests.classifier.stump_fits import classifier
+from tests.classifier.conftest import classifier
 from tests.problems import bank_of, noisy_labels, table
 
 Digits = tuple[NDArray[Any], NDArray[Any]]

@@ -1,4 +1,4 @@
-"""Labels of every kind in every container: values and types come back, or one line says why not."""
+"""Labels in every container, and weights of examples and classes."""
 
 from __future__ import annotations
 

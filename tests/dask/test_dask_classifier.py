@@ -1,4 +1,4 @@
-"""The classifier on a cluster: the conventions of its peers, and the results of one machine."""
+"""The classifier on a cluster: the conventions, labels and results of one machine."""
 
 from __future__ import annotations
 

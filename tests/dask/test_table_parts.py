@@ -1,4 +1,4 @@
-"""Parts of Dask collections and of folders: the same rows in the same order, on any worker."""
+"""Parts of Dask collections and of folders: the same rows and bin edges on any worker."""
 
 from __future__ import annotations
 

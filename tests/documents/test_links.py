@@ -1,4 +1,4 @@
-"""Links of documents lead to files and headings; the pages of the site are arranged once each."""
+"""Links lead to files and headings, pages are arranged once, and commands exist."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import click
 import pytest
 
 from boostsample.experiments.commands.cli import cli
+from boostsample.registry import STRATEGIES
 from tests.documents.pages import DOCS, PAGES, anchors, commands, links, name_of, read
-from tests.paths import RESULTS
+from tests.paths import RESULTS, ROOT
 
 SECTIONS = ("tutorials", "howto", "explanation", "reference", "published")
 _TOCTREE = re.compile(r"```\{toctree\}\n(?::\w+:.*\n)*\n(.*?)```", re.DOTALL)
@@ -102,3 +103,24 @@ def test_pages_with_commands_are_found() -> None:
 def test_what_does_not_exist_is_found(words: list[str]) -> None:
     with pytest.raises(click.UsageError):
         parse(words)
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_fits_on_two_screens() -> None:
+    assert len(README.splitlines()) <= 110
+
+
+def test_table_lists_every_strategy() -> None:
+    table = (ROOT / "docs" / "strategies.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `([a-z0-9-]+)` \| \[", table, flags=re.MULTILINE)
+    assert listed == list(STRATEGIES)
+    section = README.split("## Strategies")[1].split("[The list]")[0]
+    assert sorted(re.findall(r"`([a-z0-9-]+)`", section)) == sorted(STRATEGIES)
+
+
+def test_own_strategy_takes_twenty_lines() -> None:
+    example = (ROOT / "docs" / "examples" / "own_strategy.py").read_text(encoding="utf-8")
+    body = example.split("class TwoStage")[1].split("# %%")[0]
+    assert len(("class TwoStage" + body).strip().splitlines()) <= 20

@@ -1,4 +1,4 @@
-"""Columns of a table: selection, missing values, overflow, sparse tables."""
+"""Columns of a table: selection, missing values, overflow, sparse tables, and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base classes: a family of one's own, pixels read and refused, memory layouts."""
+"""The base classes, refused settings, members that never change, and opponent colours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identity and gradient against plain loops and NumPy's own differences."""
+"""Identity, gradient and histograms against plain loops, NumPy, scikit-image and symmetries."""
 
 from __future__ import annotations
 

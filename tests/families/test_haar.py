@@ -1,4 +1,4 @@
-"""Haar coefficients against PyWavelets, against plain loops, and as an orthonormal basis."""
+"""Haar coefficients against PyWavelets, Haar-like features and patch sums against plain loops."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_default_levels() -> None:
 
 
 NAME = re.compile(
-    r"Haar-like (\w+(?: \w+)?) of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?"
+    r"(?:Haar-like )?(\w+(?: \w+)?) of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?"
 )
 PATTERNS = {
     "two across": [[1, -1]],
@@ -105,7 +105,7 @@ PATTERNS = {
 }
 
 
-def member(family: HaarLike, feature: int) -> tuple[str, int, int, int, int, int]:
+def member(family: HaarLike | PatchSums, feature: int) -> tuple[str, int, int, int, int, int]:
     """Kind, top, bottom, left, right (included) and channel, from the name."""
     match = NAME.fullmatch(family.feature_name(feature))
     assert match
@@ -114,12 +114,12 @@ def member(family: HaarLike, feature: int) -> tuple[str, int, int, int, int, int
     return kind, top, bottom, left, right, channel
 
 
-def naive_values(family: HaarLike, images: NDArray[Any]) -> NDArray[np.float64]:
+def naive_values(family: HaarLike | PatchSums, images: NDArray[Any]) -> NDArray[np.float64]:
     """All features of (n, h, w, c) images, pixel by pixel, in float64."""
     values = np.zeros((len(images), family.n_features))
     for feature in range(family.n_features):
         kind, top, bottom, left, right, channel = member(family, feature)
-        pattern = np.array(PATTERNS[kind])
+        pattern = np.array(PATTERNS.get(kind, [[1]]))  # a patch sum
         down = (bottom - top + 1) // pattern.shape[0]
         across = (right - left + 1) // pattern.shape[1]
         for r in range(top, bottom + 1):
@@ -129,11 +129,19 @@ def naive_values(family: HaarLike, images: NDArray[Any]) -> NDArray[np.float64]:
     return values
 
 
-@pytest.mark.parametrize("shape", [(6, 6, 1), (28, 28, 1), (3, 7, 2), (1, 6, 2), (5, 1, 1)])
-def test_bytes_are_exact(shape: tuple[int, ...]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "shapes"),
+    [
+        (HaarLike, [(6, 6, 1), (28, 28, 1), (3, 7, 2), (1, 6, 2), (5, 1, 1)]),
+        (PatchSums, [(8, 8, 1), (28, 28, 1), (5, 9, 3), (1, 6, 2), (1, 1, 1)]),
+    ],
+)
+@pytest.mark.parametrize("at", range(5))
+def test_bytes_are_exact(kind: type[HaarLike | PatchSums], shapes: Any, at: int) -> None:
+    shape = shapes[at]
     images = np.random.default_rng(0).integers(0, 256, (4, *shape), dtype=np.uint8)
     images[0], images[0, : shape[0] // 2] = 0, 255  # the largest differences there are
-    family = HaarLike(shape, None) if np.prod(shape) < 99 else HaarLike(shape, 90)
+    family = kind(shape, None if np.prod(shape) < 99 else 90)
     values = family.compute(images, range(family.n_features))
     np.testing.assert_array_equal(values, naive_values(family, images))
     assert values.T.flags.c_contiguous
@@ -177,41 +185,11 @@ def test_all_there_are(min_side: int) -> None:
         assert {member(family, feature) for feature in range(len(want))} == want
 
 
-PATCH_NAME = re.compile(r"patch sum of rows (\d+)-(\d+), columns (\d+)-(\d+)(?:, channel (\d+))?")
-
-
-def rectangle(family: PatchSums, feature: int) -> tuple[int, ...]:
-    """Top, bottom, left, right (included) and channel, from the name."""
-    match = PATCH_NAME.fullmatch(family.feature_name(feature))
-    assert match
-    return tuple(int(group or 0) for group in match.groups())
-
-
-def naive_sums(family: PatchSums, images: NDArray[Any]) -> NDArray[np.float64]:
-    """All sums of (n, h, w, c) images, by plain loops, in float64."""
-    values = np.zeros((len(images), family.n_features))
-    for feature in range(family.n_features):
-        top, bottom, left, right, channel = rectangle(family, feature)
-        for r in range(top, bottom + 1):
-            for c in range(left, right + 1):
-                values[:, feature] += images[:, r, c, channel]
-    return values
-
-
-@pytest.mark.parametrize("shape", [(8, 8, 1), (28, 28, 1), (5, 9, 3), (1, 6, 2), (1, 1, 1)])
-def test_sums_of_bytes_are_exact(shape: tuple[int, ...]) -> None:
-    images = np.random.default_rng(0).integers(0, 256, (4, *shape), dtype=np.uint8)
-    family = PatchSums(shape, None) if np.prod(shape) < 99 else PatchSums(shape, 60)
-    values = family.compute(images, range(family.n_features))
-    np.testing.assert_array_equal(values, naive_sums(family, images))
-    assert values.T.flags.c_contiguous
-
-
 def test_sums_of_floats() -> None:
     images = np.random.default_rng(1).normal(size=(4, 16, 12, 2)).astype(np.float32)
     family = PatchSums((16, 12, 2), 200)
     values = family.compute(images, range(200))
-    np.testing.assert_allclose(values, naive_sums(family, images), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(values, naive_values(family, images), rtol=1e-6, atol=1e-6)
 
 
 def test_all_patches_are_equally_likely() -> None:

@@ -1,4 +1,4 @@
-"""What users are told while kernels are compiled, and who can call them."""
+"""What users are told while kernels are compiled, who can call them, and their memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Learners that do what learners may not, or what is at the border of it."""
+"""Learners by name, those that do what learners may not, and what is at the border of it."""
 
 from __future__ import annotations
 

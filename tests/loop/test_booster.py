@@ -1,4 +1,4 @@
-"""The loop: loss, rows, ends of training, bad input."""
+"""The loop: loss, rows, ends of training, bad input, extreme weights, progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that goes on from its checkpoint is the run without interruption, to the bit."""
+"""A run that goes on after an end, an interrupt or a kill is the run without it, to the bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs are the same: seeds, saved states, rows in any order, weights, threads, processors."""
+"""Which runs are the same: seeds, states, order of rows, weights, threads, processors, caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores are exact sums: the same bits in any order, by tables or term by term."""
+"""Models, whose scores are exact sums: the same bits in any order, by tables or by terms."""
 
 from __future__ import annotations
 

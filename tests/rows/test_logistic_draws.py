@@ -15,7 +15,7 @@ from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.strategies import UniformNaive
-from tests import naive, naive_samplers
+from tests import naive
 from tests.compiled import slow_without_jit
 from tests.problems import bank_of, local_rows, noisy_labels, table
 
@@ -38,7 +38,7 @@ class Run:
                 phi = np.where(bank.column(term.feature) >= term.threshold, 1, -1)
                 self.scores += term.alpha * np.outer(phi, term.votes)
         u = naive.initial_weights(Y, init, None if user is None else user.tolist())
-        accepted, shares = naive_samplers.acceptance(self.scores.tolist(), Y, u)
+        accepted, shares = naive.acceptance(self.scores.tolist(), Y, u)
         self.q, self.shares = np.array(accepted), np.array(shares)
         # A round begins by telling the weights of the loss.
         self.weights = local_rows(self.booster).weights

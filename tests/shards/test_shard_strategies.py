@@ -1,4 +1,4 @@
-"""Every strategy passes the public checks over shards, with every learner."""
+"""Every strategy passes the public checks over shards, and `full` chooses as in one process."""
 
 from __future__ import annotations
 

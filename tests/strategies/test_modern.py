@@ -26,7 +26,7 @@ from boostsample.strategies import (
 )
 from boostsample.strategies.modern.sparrow import sparrow_accepts
 from boostsample.strategy import Strategy
-from tests import naive_samplers as naive
+from tests import naive
 from tests.problems import bank_of, booster_of, local_rows, noisy_labels, rows_of, table
 from tests.strategies.watch import Watched
 

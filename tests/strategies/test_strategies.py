@@ -1,4 +1,4 @@
-"""Every registered strategy through the public checks; no file is left out of the lists."""
+"""Every registered strategy: the public checks, the lists of files, the guide, and trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each public check of strategies finds the strategy that breaks its rule."""
+"""Each public check of strategies and learners finds the one that breaks its rule."""
 
 from __future__ import annotations
 
