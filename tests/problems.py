@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -145,3 +145,26 @@ def stumps_of(booster: Booster, rounds: int) -> list[tuple[Any, ...]]:
     """What the next rounds add to the model, exactly."""
     terms: Sequence[Any] = [t for _ in range(rounds) for t in booster.next_round().terms]
     return [(t.feature, t.threshold, t.value, t.votes.tolist(), t.alpha) for t in terms]
+
+
+def resumed(make: Callable[[int], Booster], n_rounds: int) -> Iterator[tuple[Booster, Booster]]:
+    """A run, and boosters that have gone on to its end from the state of each of its rounds.
+
+    `make` makes a booster of a seed. The boosters have other seeds and go on from the whole state,
+    from terms and the small state, and from the first round again.
+    """
+    straight = make(0)
+    done, states = [], [(straight.state(), straight.small_state())]
+    for _ in range(n_rounds):
+        done.append(straight.next_round())
+        states.append((straight.state(), straight.small_state()))
+    for at, (state, small) in enumerate(states[:-1]):
+        by_state, by_terms = make(5), make(7)
+        by_state.restore(state)
+        by_terms.replay([d.terms for d in done[:at]], [d.edge for d in done[:at]], small)
+        for run in (by_state, by_terms):
+            rows_of(run, n_rounds - at)
+            yield straight, run
+        by_state.restore(states[0][0])
+        rows_of(by_state, n_rounds)
+        yield straight, by_state

@@ -17,14 +17,15 @@ from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
 from boostsample.strategies import UCB
 
+Data = tuple[NDArray[Any], NDArray[Any]]
+
 
 @pytest.fixture(scope="module")
-def digits() -> tuple[NDArray[Any], NDArray[Any]]:
-    X, y = load_digits(return_X_y=True)
-    return X, y
+def digits() -> Data:
+    return load_digits(return_X_y=True)  # type: ignore[no-any-return]  # scikit-learn is untyped
 
 
-def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+def test_it_is_the_loop(digits: Data) -> None:
     X, y = digits
     model = BoostSampleClassifier(
         "full", "stump", n_rounds=15, weight_init="uniform", learning_rate=1.0, random_state=3
@@ -40,7 +41,7 @@ def test_it_is_the_loop(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
         assert [row[name] for row in model.history_] == [row[name] for row in rows]
 
 
-def test_scores_predictions_and_loss_agree(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
+def test_scores_predictions_and_loss_agree(digits: Data) -> None:
     X, y = digits
     names = np.array([f"digit {k}" for k in range(10)])
     model = BoostSampleClassifier(n_rounds=60, random_state=0).fit(X, names[y])
@@ -54,7 +55,7 @@ def test_scores_predictions_and_loss_agree(digits: tuple[NDArray[Any], NDArray[A
 
 
 def test_settings_are_written_as_on_the_command_line(
-    digits: tuple[NDArray[Any], NDArray[Any]],
+    digits: Data,
 ) -> None:
     X, y = digits[0][:300].reshape(-1, 8, 8), digits[1][:300]
 
@@ -91,17 +92,13 @@ def test_settings_are_written_as_on_the_command_line(
         ({"strategy": "full", "budget": 10}, r"at least F \* N"),
     ],
 )
-def test_bad_settings(
-    digits: tuple[NDArray[Any], NDArray[Any]], settings: dict[str, Any], message: str
-) -> None:
+def test_bad_settings(digits: Data, settings: dict[str, Any], message: str) -> None:
     X, y = digits
     with pytest.raises(SettingError, match=message):
         BoostSampleClassifier(**{"n_rounds": 2, "random_state": 0, **settings}).fit(X, y)
 
 
-def test_progress_is_shown_on_request(
-    digits: tuple[NDArray[Any], NDArray[Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_shown_on_request(digits: Data, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = digits[0][:60], digits[1][:60]
     model = BoostSampleClassifier(n_rounds=3, random_state=0, verbose=True).fit(X, y)
     lines = capsys.readouterr().err.splitlines()
@@ -110,7 +107,7 @@ def test_progress_is_shown_on_request(
 
 
 def test_a_strategy_is_copied_and_the_copy_learns(
-    digits: tuple[NDArray[Any], NDArray[Any]],
+    digits: Data,
 ) -> None:
     strategy = make_strategy("ucb")
     model = BoostSampleClassifier(strategy, "stump", n_rounds=4, random_state=0)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier, SettingError
@@ -19,10 +18,10 @@ from boostsample.classifier.prediction.probabilities import best_temperature, pr
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_file import read_checkpoint
+from tests.classifier.conftest import Data
 from tests.classifier.test_calibration import held_rows
 from tests.classifier.test_early_stopping import naive_choice, naive_points
 
-Data = tuple[NDArray[Any], NDArray[Any]]
 STUMPS: dict[str, Any] = {
     "strategy": "full",
     "learner": "stump",

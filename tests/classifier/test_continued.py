@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
@@ -18,30 +17,28 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.rows.weights import continued_weights, initial_weights
-from tests.classifier.conftest import classifier
+from tests.classifier.conftest import Data, classifier
 from tests.problems import bank_of, noisy_labels, table
-
-Digits = tuple[NDArray[Any], NDArray[Any]]
 
 
 @pytest.fixture(scope="module")
-def digits() -> Digits:
+def digits() -> Data:
     X, y = load_digits(return_X_y=True)
     return X.reshape(-1, 8, 8)[:600], y[:600]
 
 
 @pytest.fixture(scope="module")
-def first(digits: Digits) -> BoostSampleClassifier:
+def first(digits: Data) -> BoostSampleClassifier:
     return fitted(digits, families="identity")
 
 
-def fitted(digits: Digits, init_model: Any = None, **settings: Any) -> BoostSampleClassifier:
+def fitted(digits: Data, init_model: Any = None, **settings: Any) -> BoostSampleClassifier:
     usual = {"strategy": "laminating:scheme=distinct", "learner": "stump"}
     parameters: dict[str, Any] = {"n_rounds": 12, "random_state": 0, **usual, **settings}
     return BoostSampleClassifier(**parameters).fit(*digits, init_model=init_model)
 
 
-def exponential_loss(model: BoostSampleClassifier, digits: Digits) -> float:
+def exponential_loss(model: BoostSampleClassifier, digits: Data) -> float:
     X, y = digits
     labels = encode(y, 10)
     weights = initial_weights(labels, "balanced") / len(y)
@@ -54,7 +51,7 @@ def exponential_loss(model: BoostSampleClassifier, digits: Digits) -> float:
 )
 def test_a_model_grows(
     first: BoostSampleClassifier,
-    digits: Digits,
+    digits: Data,
     learner: str,
     how: str,
     learning_rate: float,
@@ -142,7 +139,7 @@ def test_categories_are_those_of_the_model() -> None:
 )
 def test_what_does_not_fit(
     first: BoostSampleClassifier,
-    digits: Digits,
+    digits: Data,
     settings: dict[str, Any],
     change: Any,
     error: type[Exception],
@@ -153,7 +150,7 @@ def test_what_does_not_fit(
         fitted(data, first, **settings)
 
 
-def test_what_is_no_model(digits: Digits, first: BoostSampleClassifier) -> None:
+def test_what_is_no_model(digits: Data, first: BoostSampleClassifier) -> None:
     for wrong in (3, BoostSampleClassifier()):
         with pytest.raises(SettingError, match="init_model must be a model file, a fitted"):
             fitted(digits, wrong)
@@ -163,9 +160,7 @@ def test_what_is_no_model(digits: Digits, first: BoostSampleClassifier) -> None:
         fitted((digits[0], digits[1] % 3), first.model_)
 
 
-def test_new_families_follow_those_of_the_model(
-    first: BoostSampleClassifier, digits: Digits
-) -> None:
+def test_new_families_follow_those_of_the_model(first: BoostSampleClassifier, digits: Data) -> None:
     families = [Haar((8, 8)), Identity((8, 8))]
     more = fitted(digits, first, families=families, n_rounds=40)
     assert more.model_.families == (Identity((8, 8)), Haar((8, 8)))
@@ -173,9 +168,6 @@ def test_new_families_follow_those_of_the_model(
     before, after = first.decision_function(digits[0]), more.model_.decision_function(digits[0], 12)
     np.testing.assert_allclose(after, before, atol=1e-12)
     assert exponential_loss(more, digits) == pytest.approx(more.history_[-1]["log10_loss"])
-
-
-Data = tuple[NDArray[Any], NDArray[Any]]
 
 
 @pytest.fixture(scope="module")

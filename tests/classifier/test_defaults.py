@@ -7,17 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
-from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.defaults import choose_settings
-
-
-@pytest.fixture(scope="module")
-def digits() -> tuple[NDArray[Any], NDArray[Any]]:
-    X, y = load_digits(return_X_y=True)
-    return X[:300], y[:300]
+from tests.classifier.conftest import Data
 
 
 @pytest.mark.parametrize(
@@ -79,12 +72,10 @@ def test_more_classes_are_searched_on_more_rows(
     assert choose_settings("auto", "stump", None, n, 10, n_labels) == (strategy, "stump", budget)
 
 
-def test_a_fit_without_settings(digits: tuple[NDArray[Any], NDArray[Any]]) -> None:
-    X, y = digits
+def test_a_fit_without_settings(digits: Data) -> None:
+    X, y = digits[0][:300], digits[1][:300]
 
-    def history(
-        X: NDArray[Any], strategy: str = "auto", y: NDArray[Any] = digits[1], **settings: Any
-    ) -> list[Any]:
+    def history(X: Any, strategy: str = "auto", y: Any = y, **settings: Any) -> list[Any]:
         model = BoostSampleClassifier(strategy, n_rounds=3, random_state=0, **settings).fit(X, y)
         return [(row["search"], row["feature"], row["edge_estimated"]) for row in model.history_]
 

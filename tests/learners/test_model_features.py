@@ -13,7 +13,7 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.registry import strategy_names
-from tests.problems import bank_of, noisy_labels, rows_of, table
+from tests.problems import bank_of, noisy_labels, resumed, rows_of, table
 
 N, F = 120, 9
 
@@ -55,27 +55,8 @@ def test_later_rounds_are_those_of_a_bank_of_the_chosen_features(learner: str) -
 
 @pytest.mark.parametrize("strategy", ["ucb", "laminating", "mas-naive", "exp3p:arms=feature"])
 def test_any_round_continues_to_identical_bits(strategy: str) -> None:
-    straight = booster(strategy, "tree:n_leaves=4")
-    done, states, small = [], [straight.state()], [straight.small_state()]
-    for _ in range(8):
-        done.append(straight.next_round())
-        states.append(straight.state())
-        small.append(straight.small_state())
-    want = straight.small_state()
-    for at in range(8):
-        second, third = (booster(strategy, "tree:n_leaves=4", rng=n) for n in (5, 7))
-        second.restore(states[at])
-        third.replay(
-            [finished.terms for finished in done[:at]],
-            [finished.edge for finished in done[:at]],
-            small[at],
-        )
-        for run in (second, third):
-            rows_of(run, 8 - at)
-            assert run.small_state()["weights"] == want["weights"]
-        second.restore(states[0])  # back to all features
-        rows_of(second, 8)
-        assert second.small_state()["weights"] == want["weights"]
+    for straight, run in resumed(lambda seed: booster(strategy, "tree:n_leaves=4", rng=seed), 8):
+        assert run.small_state()["weights"] == straight.small_state()["weights"]
 
 
 def test_a_strategy_that_needs_more_features_is_refused_at_once() -> None:

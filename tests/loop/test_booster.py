@@ -29,13 +29,7 @@ from boostsample.strategies import Full, Laminating, UniformNaive
 from boostsample.strategy import Outcome, Strategy, Stump
 from tests.compiled import slow_without_jit
 from tests.problems import bank_of, booster_of, noisy_labels, perfect, table
-
-
-def digits() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    from sklearn.datasets import load_digits
-
-    data = load_digits()
-    return data.data.astype(np.float32), encode(data.target)
+from tests.strategies.test_full import digit_table
 
 
 def loss_of(X: NDArray[Any], Y: NDArray[np.int8], u: NDArray[np.float64], model: Model) -> float:
@@ -48,7 +42,8 @@ def loss_of(X: NDArray[Any], Y: NDArray[np.int8], u: NDArray[np.float64], model:
 @pytest.mark.parametrize("weights", ["uniform", "balanced"])
 @pytest.mark.parametrize("name", ["full", "laminating"])
 def test_the_loss_of_the_scores_is_the_product_of_the_edges(name: str, weights: str) -> None:
-    X, Y = digits()
+    X, y = digit_table()
+    Y = encode(y)
     bank = bank_of(X)
     rounds = list(
         boost(bank, None, Y, make_strategy(name), n_rounds=1000, weight_init=weights, rng=0)
@@ -266,9 +261,7 @@ def problem() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("unit", [SMALLEST, 2e-310, 1e306])
-def test_the_unit_of_the_weights_changes_nothing(
-    problem: tuple[np.ndarray, np.ndarray], unit: float
-) -> None:
+def test_the_unit_of_the_weights_changes_nothing(problem: Any, unit: float) -> None:
     """Products of weights and label weights must not become denormal or infinite."""
     X, y = problem
     weight = np.random.default_rng(6).integers(1, 9, 60).astype(np.float64)
@@ -288,9 +281,7 @@ def test_the_unit_of_the_weights_changes_nothing(
 
 
 @pytest.mark.parametrize("smallest", [SMALLEST, 1e-200, 1e-25])
-def test_weights_too_far_apart_are_refused(
-    problem: tuple[np.ndarray, np.ndarray], smallest: float
-) -> None:
+def test_weights_too_far_apart_are_refused(problem: Any, smallest: float) -> None:
     X, y = problem
     weight = np.where(np.arange(60) == 7, smallest, 1.0)
     with pytest.raises(DataError, match=r"1e\+24 times the least.* in row 7;.* weight 0 drops"):
@@ -299,7 +290,7 @@ def test_weights_too_far_apart_are_refused(
         )
 
 
-def test_weights_far_apart_are_kept(problem: tuple[np.ndarray, np.ndarray]) -> None:
+def test_weights_far_apart_are_kept(problem: Any) -> None:
     X, y = problem
     weight = np.where(np.arange(60) < 30, 1e-20, 1.0)
     model = BoostSampleClassifier("laminating", "stump", n_rounds=20, random_state=0).fit(

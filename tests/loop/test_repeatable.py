@@ -20,7 +20,7 @@ from boostsample.strategies import UniformNaive
 from tests.cold_rounds import N_ROUNDS, PLACES, variants
 from tests.compiled import slow_without_jit
 from tests.paths import run_python
-from tests.problems import bank_of, booster_of, noisy_labels, powers, rows_of, table
+from tests.problems import bank_of, booster_of, noisy_labels, powers, resumed, rows_of, table
 
 LEARNERS = (
     "product:n_terms=3",
@@ -70,25 +70,14 @@ def rounds_of(run: Booster, n_rounds: int) -> list[Round]:
 @pytest.mark.parametrize("n_labels", [1, 2, 26])
 @pytest.mark.parametrize("strategy", ["full", "ucb", "laminating:scheme=distinct"])
 def test_any_round_continues_to_identical_bits(learner: str, n_labels: int, strategy: str) -> None:
-    straight = booster(learner, n_labels, strategy=strategy)
-    done, states, small = [], [straight.state()], [straight.small_state()]
-    for _ in range(6):
-        done.append(straight.next_round())
-        states.append(straight.state())
-        small.append(straight.small_state())
-    want = straight.state()["weights"]
-    for at in range(6):
-        second = booster(learner, n_labels, strategy=strategy, rng=5)
-        second.restore(states[at])
-        rows_of(second, 6 - at)
-        third = booster(learner, n_labels, strategy=strategy, rng=7)
-        third.replay([r.terms for r in done[:at]], [r.edge for r in done[:at]], small[at])
-        rows_of(third, 6 - at)
-        for resumed in (second, third):
-            weights = resumed.state()["weights"]
-            assert weights["values"].tobytes() == want["values"].tobytes()
-            assert weights["sums"].tobytes() == want["sums"].tobytes()
-            assert weights["mass"] == want["mass"]
+    def make(seed: int) -> Booster:
+        return booster(learner, n_labels, strategy=strategy, rng=seed)
+
+    for straight, run in resumed(make, 6):
+        want, weights = straight.state()["weights"], run.state()["weights"]
+        assert weights["values"].tobytes() == want["values"].tobytes()
+        assert weights["sums"].tobytes() == want["sums"].tobytes()
+        assert weights["mass"] == want["mass"]
 
 
 @slow_without_jit

@@ -22,6 +22,7 @@ from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights
 from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
 from tests.learners.naive_learners import NaiveBooster
+from tests.learners.test_ties import parity
 from tests.loop.checkpoint_runs import LEARNERS, finished, new_booster, straight, until
 from tests.problems import bank_of, local_rows, noisy_labels, perfect, table
 
@@ -67,12 +68,6 @@ def test_the_forms_of_the_literature() -> None:
         assert StepSize(1.0, smoothing, n).alpha(2 * right - 1) == pytest.approx(alpha, rel=1e-12)
 
 
-def xor() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """No stump has an edge."""
-    X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32).repeat(5, axis=0)
-    return X, np.where(X.sum(axis=1) == 1, 1, -1).astype(np.int8)[:, None]
-
-
 def three_apart() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     """Three classes that a tree or a product tells apart, and a stump does not."""
     X, Y = table(60, 3), noisy_labels(60, 3)
@@ -80,12 +75,14 @@ def three_apart() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
     return X, Y
 
 
+PARITY = parity(2, 5)
+"""No stump has an edge."""
 CASES: dict[str, tuple[NDArray[np.float32], NDArray[np.int8]]] = {
     "three labels": (table(60, 4), noisy_labels(60, 3)),
     "one label": (table(60, 4), noisy_labels(60, 1)),
     "edge 1": perfect(40),
     "edge 1 of a tree": three_apart(),
-    "edge 0": xor(),
+    "edge 0": (PARITY[0], PARITY[1][:, None]),
     "one row": (table(1, 3), noisy_labels(1, 3)),
 }
 STEPS = [(1.0, 0.0), (0.1, 0.0), (0.5, 0.01), (1.0, 0.5)]

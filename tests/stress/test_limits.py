@@ -46,6 +46,7 @@ print(model.predict(X[:2]))
     assert done.stdout.endswith("[0 1]\n")
 
 
+#: Commands on few data, on many with so many more MiB, and on many without a limit.
 _COMMANDS = """
 import json, os, resource, sys
 from boostsample.experiments.commands.cli import main
@@ -59,21 +60,6 @@ for mebibytes, command in cases:
 """
 
 
-def _ends_without_memory(folder: Path, small: list[str], large: list[str], *limits: int) -> None:
-    """Run a command on few data, on many with so many more MiB, and on many without a limit."""
-    arguments = [str(folder), json.dumps(small), json.dumps(large), *map(str, limits)]
-    done = run_python("-c", _COMMANDS, *arguments)
-    lines = done.stderr.splitlines()
-    assert done.returncode == 0, lines
-    assert len(lines) == 2 * len(limits) + 2, lines
-    assert lines[0] == lines[-1] == "exit code 0"
-    for error, code in zip(lines[1:-1:2], lines[2:-1:2], strict=True):
-        assert re.match(
-            r"boostsample: error: (out of memory|\S+ .*, it needs more memory than)", error
-        )
-        assert code == "exit code 1"
-
-
 def test_a_comparison_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     y = np.arange(10_000) % 2
@@ -83,9 +69,18 @@ def test_a_comparison_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "small.npz", X=rng.normal(size=(50, 3)), y=y[:50])
     command = ["compare", "--strategies", "laminating", "--rounds", "2", "--repeats", "1"]
     command += ["--quiet", "--data"]
-    small = [*command, "small.npz"]
-    large = [*command, "large.npz", "--results", "found"]
-    _ends_without_memory(tmp_path, small, large, 64, 172)
+    small = json.dumps([*command, "small.npz"])
+    large = json.dumps([*command, "large.npz", "--results", "found"])
+    done = run_python("-c", _COMMANDS, str(tmp_path), small, large, "64", "172")
+    first, *refused, last = done.stderr.splitlines()
+    assert done.returncode == 0, done.stderr
+    assert first == last == "exit code 0"
+    assert len(refused) == 4
+    for error, code in zip(refused[::2], refused[1::2], strict=True):
+        assert re.match(
+            r"boostsample: error: (out of memory|\S+ .*, it needs more memory than)", error
+        )
+        assert code == "exit code 1"
     assert len(read_results(tmp_path / "found").rows) == 1
 
 
