@@ -107,7 +107,7 @@ class Threads:
     def run(self, work: Callable[..., None], calls: Sequence[tuple[Any, ...]]) -> None:
         """Call work(*arguments) for each of at most `n` calls, the first in this thread.
 
-        Returns when all are done, or raises an error of any of them then. One caller at a time.
+        Returns, or raises an error of any of them, when all are done. One caller at a time.
         """
         first, *others = calls
         if not others:

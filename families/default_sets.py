@@ -97,10 +97,6 @@ def families_for(
     column_names : sequence of str, optional
         Names of a table's columns.
 
-    Returns
-    -------
-    families : list of Family
-
     Examples
     --------
     >>> [(family.name, family.n_features) for family in families_for((8, 8))[:4]]

@@ -100,10 +100,7 @@ class DocumentFamily(Family):
         return sparse_columns(matrix, wanted).T
 
     def _table(self, array: NDArray[Any], documents: list[str]) -> Any:
-        """The table of these documents in CSC format; reuses the last one for equal documents.
-
-        Texts are compared (mostly by identity), because the array itself may have been changed.
-        """
+        """The table of these documents in CSC format; reuses the last one for equal documents."""
         last = self.__dict__.get("_last")
         if last is not None and last[0] == documents:
             return last[1]
@@ -120,10 +117,7 @@ class PresenceFamily(DocumentFamily):
     """Base class of families of documents whose features are 0 or 1."""
 
     def value_range(self, features: NDArray[Any]) -> tuple[ArrayLike, ArrayLike]:
-        """A range with 0.5 as the only bin edge.
-
-        Every term then has a threshold, even one that no training (or reference) row contains.
-        """
+        """A range with 0.5 as the only bin edge, also of a term that no row contains."""
         edge = np.full(len(features), 0.5, np.float32)
         return np.nextafter(edge, np.float32(0)), edge
 

@@ -148,8 +148,6 @@ def halving_stages(
 def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: int) -> int:
     """The most stages of a bracket whose first stage has at least `least` examples.
 
-    No stage is added to a bracket that begins with all features.
-
     >>> most_stages(600_000, 60_000, 16_000, 4, 50)
     5
     """

@@ -94,8 +94,8 @@ class Booster:
         training goes on after an edge of 1.
     smoothing : float
         At least 0: weight, in mean examples, that alpha takes a base classifier to get right, and
-        wrong, beside what it does; above 0, training goes on after an edge of 1. 0.01 in
-        MultiBoost, 1 / K in [SS99] 4.2; see `boostsample.rows.weights.StepSize`.
+        wrong, beside what it does; see `boostsample.rows.weights.StepSize`. Above 0, training
+        goes on after an edge of 1.
 
     Raises
     ------

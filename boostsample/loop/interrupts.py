@@ -42,10 +42,8 @@ def stopping_signals() -> Iterator[None]:
 class HeldInterrupts:
     """Holds Ctrl-C, SIGTERM and SIGHUP back during rounds; a second Ctrl-C breaks a round off.
 
-    Only signals that are handled as Python and the system handle them by default, or by
-    `stopping_signals`, are held, and only in the main thread: other handlers are the user's.
-    Between rounds a signal does at once what it does otherwise, after `before_end` is called if
-    that ends the process.
+    Only in the main thread, and only signals without a handler of the user. Between rounds,
+    `before_end` is called before a signal ends the process.
     """
 
     _HANDLERS: Mapping[int, tuple[Any, ...]] = {

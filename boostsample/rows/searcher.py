@@ -222,10 +222,9 @@ class Searcher:
     def _settle_ties(self, stumps: Stumps, rows: Rows) -> None:
         """Compare the features again whose edges rounding cannot separate from the best one.
 
-        Searches them with short float32 sums and sums their edges in float64 in one order of the
-        rows: equal cuts then have equal bits whatever their features. Edges within a tie of the
-        best become equal, so that the order of `Stumps.best` decides. Features of the same bits
-        share the edge of the first of them.
+        Short float32 sums, and edges summed in float64 in one order of the rows, give equal cuts
+        equal bits, whatever their features. Edges within a tie of the best become equal, so that
+        the order of `Stumps.best` decides.
         """
         edges = stumps.edge.tolist()
         least = max(edges) - _CLOSE

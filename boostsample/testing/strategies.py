@@ -511,11 +511,7 @@ class _RandomSources:
 
 @contextmanager
 def _watched_sources(kind: type[Any]) -> Iterator[_RandomSources]:
-    """Record the random sources of a class of strategies while the context is open.
-
-    Generators count if a method of the strategy makes them, under the names in numpy, `random` and
-    the modules of the class.
-    """
+    """Record which generators methods of a class of strategies make or read."""
     sources = _RandomSources()
     inside = False
 

@@ -97,7 +97,7 @@ def draw_rectangle_members(
     """Numbers of `n_members` distinct members of `total`; None if all are wanted.
 
     They depend on the settings only, not on the version of NumPy; a larger sample begins with the
-    smaller one of the same seed. Raises SettingError for more than `total`.
+    smaller one of the same seed.
     """
     if n_members is None:
         return None
@@ -131,8 +131,7 @@ def corners_of(
     """Flat indices of each rectangle's corners in tables (tables, height + 1, width + 1): (4, q).
 
     Lower right, upper right, lower left, upper left: the sum over the rectangle is the first minus
-    the next two plus the last. `table` is the table of all rectangles, or of each, intp (q,).
-    Height and width are those of the summed planes, which must contain every rectangle.
+    the next two plus the last. `table` is the table of all rectangles, or of each.
     """
     rows = np.array([members.bottom, members.top, members.bottom, members.top])
     columns = np.array([members.right, members.right, members.left, members.left])

@@ -55,13 +55,6 @@ class BanditStrategy(Strategy):
         [BK10] eq. 11, [BK09], or the square; see `boostsample.bandits.rewards`.
     reward_scale : float
         The factor kappa in min(1, kappa * reward), above 0.
-
-    Attributes
-    ----------
-    n_arms_ : int
-        Number of arms M.
-    n_steps_ : int
-        Steps finished so far: rewards of a search, however many arms it pulled.
     """
 
     learns_from_nodes = "a tree is a sequence of decisions over the same arms, [BK10] section 3.3"
@@ -149,13 +142,6 @@ class MeanBandit(BanditStrategy):
     An arm that was never pulled usually has the index +inf, and the first arm wins a tie, so each
     arm is pulled once, in order, before any other. With more arms than k times the number of
     steps, these first pulls are never completed.
-
-    Attributes
-    ----------
-    counts_ : int64 (n_arms,)
-        Pulls of each arm.
-    sums_ : float64 (n_arms,)
-        Sum of the rewards of each arm.
     """
 
     def start_arms(self, n_arms: int, n_rounds: int) -> None:

@@ -124,10 +124,7 @@ class MASFamilyStrategy(MASStrategy):
         )
 
     def keep_edges(self, step: Step, edges: NDArray[np.float64], counts: Sequence[int]) -> None:
-        """Keep edges, counts[k] of family k, family after family, if they are to be averaged.
-
-        Older edges of a family stay as long as it has fewer than 16, or than its members.
-        """
+        """Keep counts[k] edges of family k if they are to be averaged; older ones fill up to 16."""
         if self.noise != "averaged" or not step.whole:
             return
         end = 0
@@ -138,10 +135,7 @@ class MASFamilyStrategy(MASStrategy):
                 self.edges_[k] = np.concatenate([edges[end - count : end], older])
 
     def _first_models(self, pool: Pool, budget: int) -> tuple[Sequence[Mixture], int] | None:
-        """Models of edges that are all 0, and the looks that they leave: for `start`.
-
-        A plan from these compiles and caches what later rounds need. None if no round has models.
-        """
+        """Models of edges that are all 0, and the looks left; compiles what later rounds need."""
         counts, size = _modelled(pool.families, budget, pool.n_examples)
         if size == 0:
             return None
