@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,13 +49,12 @@ for line in sys.stdin:
 """
 
 
-class Ending:
-    """How a run ended: exit code (None: it hung), what it printed, and its seconds."""
+class Ending(NamedTuple):
+    """How a run ended."""
 
-    def __init__(self, code: int | None, text: str, seconds: float) -> None:
-        self.code = code
-        self.text = text
-        self.seconds = seconds
+    code: int | None  # None: it hung
+    text: str  # what it printed
+    seconds: float
 
     def is_error(self, code: int, message: str) -> bool:
         """Whether the run ended with an exit code and one line of error, which has a message."""

@@ -67,17 +67,29 @@ class Trial:
         backend = "loky" if loky else self._cluster.address.replace("tcp://", "dask://")
         return [*self._command, "--backend", backend, "--jobs", "3", "--results", str(folder)]
 
-    def _begin(self, loky: bool) -> tuple[Path, float]:
-        """A new folder of results, and a random moment of a run."""
+    def _disturbed(
+        self, disturb: Callable[[int], None], loky: bool = False
+    ) -> tuple[Ending, Path, float]:
+        """Run the command and disturb it at a random moment: ending, folder and moment."""
+        if not loky:
+            self._cluster.complete()
         if loky not in self._usual:
             self._usual[loky] = min(self._undisturbed(loky), self._undisturbed(loky))
+        folder, moment = self._new_folder(), float(self._rng.uniform(0, self._usual[loky]))
+
+        def later(pid: int) -> None:
+            time.sleep(moment)
+            disturb(pid)
+
+        return self._commands.run(self._args(folder, loky), later), folder, moment
+
+    def _new_folder(self) -> Path:
         self._n_runs += 1
-        return self._folder / str(self._n_runs), float(self._rng.uniform(0, self._usual[loky]))
+        return self._folder / str(self._n_runs)
 
     def _undisturbed(self, loky: bool) -> float:
         """Seconds of a run that nothing disturbs."""
-        self._n_runs += 1
-        folder = self._folder / str(self._n_runs)
+        folder = self._new_folder()
         ending = self._commands.run(self._args(folder, loky))
         assert ending.code == 0, ending.text
         self.whole = self.whole or content(folder)
@@ -99,78 +111,44 @@ class Trial:
             return f"it took {self.longest:.0f} s longer"
         return ""
 
-    def run(self, kind: str) -> str:
-        """Disturb a run once; why it did not end well, empty if it did."""
-        wrong: str = DISTURBANCES[kind](self)
-        return wrong
-
-    def kill(self) -> str:
-        """One worker of Dask is killed."""
-        self._cluster.complete()
-        folder, moment = self._begin(False)
-        worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
+    def signal_worker(self, number: int) -> str:
+        """One worker of Dask receives a signal, and is waited for if it dies."""
 
         def disturb(_: int) -> None:
-            time.sleep(moment)
-            self._cluster.lose(worker)
+            worker = self._rng.choice(self._cluster.workers)
+            worker.send_signal(number)
+            if number == signal.SIGKILL:
+                worker.wait()
 
-        return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
-
-    def stop(self) -> str:
-        """One worker of Dask is stopped."""
-        self._cluster.complete()
-        folder, moment = self._begin(False)
-        worker = self._cluster.workers[self._rng.integers(len(self._cluster.workers))]
-
-        def disturb(_: int) -> None:
-            time.sleep(moment)
-            worker.send_signal(signal.SIGSTOP)
-
-        return self._judge(self._commands.run(self._args(folder, False), disturb), folder, False)
+        ending, folder, _ = self._disturbed(disturb)
+        return self._judge(ending, folder, False)
 
     def lose_all(self) -> str:
         """All workers of Dask are killed, and one is started."""
-        self._cluster.complete()
-        folder, moment = self._begin(False)
 
         def disturb(_: int) -> None:
-            time.sleep(moment)
             for worker in self._cluster.workers:
                 self._cluster.lose(worker)
             time.sleep(2.0)
             self._cluster.add()
 
-        ending = self._commands.run(self._args(folder, False), disturb)
+        ending, folder, _ = self._disturbed(disturb)
         return self._judge(ending, folder, False, late=2.0)
 
     def lose_scheduler(self) -> str:
         """The scheduler is killed; another cluster finishes."""
-        self._cluster.complete()
-        folder, moment = self._begin(False)
-
-        def disturb(_: int) -> None:
-            time.sleep(moment)
-            self._cluster.lose(self._cluster.scheduler)
-
-        message = "run the same command" if moment > self._usual[False] / 2 else ""
-        ending = self._commands.run(self._args(folder, False), disturb)
-        delay = ending.seconds - moment
+        ending, folder, moment = self._disturbed(
+            lambda _: self._cluster.lose(self._cluster.scheduler)
+        )
         self._cluster.start()
+        message = "run the same command" if moment > self._usual[False] / 2 else ""
         if ending.code and not ending.is_error(1, message):
             return f"exit code {ending.code}: {ending.text}"
-        return self._finish(ending, folder, delay)
+        return self._finish(ending, folder, ending.seconds - moment)
 
     def interrupt(self) -> str:
         """The command is interrupted by Ctrl-C, and then finishes."""
-        self._cluster.complete()
-        folder, moment = self._begin(False)
-
-        def disturb(pid: int) -> None:
-            time.sleep(moment)
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGINT)
-
-        ending = self._commands.run(self._args(folder, False), disturb)
+        ending, folder, moment = self._disturbed(lambda pid: send(pid, signal.SIGINT))
         done = "\nresults: " in ending.text  # Python ends by the signal then
         if ending.code and not done and not ending.is_error(130, "stopped by Ctrl-C"):
             return f"exit code {ending.code}: {ending.text}"
@@ -189,15 +167,13 @@ class Trial:
 
     def loky(self, number: int, most: int | None) -> str:
         """At most `most` processes of loky receive a signal."""
-        folder, moment = self._begin(True)
 
         def disturb(pid: int) -> None:
-            time.sleep(moment)
             for worker in self._processes_of(pid)[:most]:
-                with suppress(ProcessLookupError):
-                    os.kill(worker, number)
+                send(worker, number)
 
-        return self._judge(self._commands.run(self._args(folder, True), disturb), folder, True)
+        ending, folder, _ = self._disturbed(disturb, loky=True)
+        return self._judge(ending, folder, True)
 
     def _processes_of(self, pid: int) -> list[int]:
         """The worker processes of a run, in random order, as soon as there are any."""
@@ -221,9 +197,15 @@ class Trial:
             time.sleep(0.02)
 
 
+def send(pid: int, number: int) -> None:
+    """Send a signal to a process, if it still exists."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
 DISTURBANCES: dict[str, Callable[[Trial], str]] = {
-    "kill": Trial.kill,
-    "stop": Trial.stop,
+    "kill": lambda trial: trial.signal_worker(signal.SIGKILL),
+    "stop": lambda trial: trial.signal_worker(signal.SIGSTOP),
     "all": Trial.lose_all,
     "scheduler": Trial.lose_scheduler,
     "interrupt": Trial.interrupt,
@@ -259,7 +241,7 @@ def main() -> int:
             for kind in options.kinds or DISTURBANCES:
                 delays, wrong = [], 0
                 for time_no in range(options.times):
-                    why = trial.run(kind)
+                    why = DISTURBANCES[kind](trial)
                     delays.append(trial.longest)
                     wrong += bool(why)
                     if why:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -24,13 +23,13 @@ from boostsample.experiments.calibration.study_tables import (
     figure_2_optimum,
     write_calibration_rows,
 )
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import check_writable_file
 from boostsample.planning.expected_edge import expected_edge_curve, gaussian_expected_edge
+from tests.experiments.conftest import CommandLine
 
 QuadContourSet = pytest.importorskip(
     "matplotlib.contour", reason="pictures need the extra 'report'"
@@ -147,11 +146,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def words_of(path: str) -> str:
+    return "".join(ET.fromstring(Path(path).read_bytes()).itertext())
+
+
 @pytest.mark.usefixtures("folder")
-def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*QUICK, "--plot", "c.svg", "--csv", "c.csv"]) == 0
-    captured = capsys.readouterr()
-    assert "boostsample: measuring round 6" in captured.err
+def test_the_command_prints_and_writes(cli: CommandLine) -> None:
+    out = cli(*QUICK, "--plot", "c.svg", "--csv", "c.csv")
+    assert "boostsample: measuring round 6" in cli.err
     for text in (
         ": 90 training examples, 4 features (columns 4), balanced initial weights; 3 searches a",
         "round 2, E[G*] within the budget",
@@ -160,55 +162,40 @@ def test_the_command_prints_and_writes(capsys: pytest.CaptureFixture[str]) -> No
         "share of the best point, mean over rounds: ",
         "rows: c.csv\nplot: c.svg\n",
     ):
-        assert text in captured.out
-    text = "".join(ET.fromstring(Path("c.svg").read_bytes()).itertext())
+        assert text in out
     for word in ("round 2", "round 6", "measured", "best point", "mas-naive"):
-        assert word in text
+        assert word in words_of("c.svg")
     assert Path("c.csv").read_text().count("\n") > 10
-    assert main([*QUICK, "--plot", "d.svg", "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
+    cli(*QUICK, "--plot", "d.svg", "--quiet")
+    assert cli.err == ""
     assert Path("d.svg").read_bytes() == Path("c.svg").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
-def test_figure_2_runs_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_figure_2_runs_nothing(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge_study, "calibrate", lambda *_, **__: pytest.fail("it ran"))
-    assert main(["calibrate", "--figure2", "f.svg"]) == 0
-    assert "plot: f.svg" in capsys.readouterr().out
-    text = "".join(ET.fromstring(Path("f.svg").read_bytes()).itertext())
+    assert "plot: f.svg" in cli("calibrate --figure2 f.svg")
     for word in ("G ~ N(0, 10⁻²)", "G ~ N(0, 10⁻⁴)", "T Q = 100,000", "Δ ~ N(0, 1/T)"):
-        assert word in text
-    assert main(["calibrate", "--figure2", "g.svg", "--data", "digits", "--budget", "3N"]) == 2
-    message = "--figure2 is drawn from a formula and runs nothing, but --data, --budget is for"
-    assert message in capsys.readouterr().err
-    assert not Path("g.svg").exists()
+        assert word in words_of("f.svg")
 
 
-USAGE = {
-    "alternatives": (["--strategy", "mas-naive:noise=paper|deconvolved"], "alternatives"),
-    "repeats": (["--repeats", "1"], "repeats must be an integer at least 2, got 1"),
-    "scheme": (["--scheme", "even"], "unknown scheme 'even'"),
-    "plot": (["--plot", "x.gif"], "must end in one of .svg, .png, .pdf, got 'x.gif'"),
-    "csv": (["--csv", "x.txt"], "must end in .csv, got 'x.txt'"),
-    "figure2": (["--figure2", "x.gif"], "must end in one of .svg"),
-}
-
-
-@pytest.mark.parametrize("case", USAGE)
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("--strategy mas-naive:noise=paper|deconvolved", "alternatives"),
+        ("--repeats 1", "repeats must be an integer at least 2, got 1"),
+        ("--scheme even", "unknown scheme 'even'"),
+        ("--plot x.gif", "must end in one of .svg, .png, .pdf, got 'x.gif'"),
+        ("--csv x.txt", "must end in .csv, got 'x.txt'"),
+        ("--figure2 x.gif", "must end in one of .svg"),
+        (
+            "--figure2 g.svg --data digits --budget 3N",
+            "--figure2 is drawn from a formula and runs nothing, but --data, --budget is for",
+        ),
+    ],
+)
 def test_bad_usage_is_one_line_and_exit_code_2(
-    capsys: pytest.CaptureFixture[str], folder: Path, case: str
+    cli: CommandLine, folder: Path, args: str, message: str
 ) -> None:
-    args, message = USAGE[case]
-    assert main(["calibrate", *args]) == 2
-    captured = capsys.readouterr()
-    (line,) = [
-        line
-        for line in captured.err.splitlines()
-        if not re.match(r"boostsample: (starting|features|compiling|boosting)", line)
-    ]
-    assert line.startswith("boostsample: error: ")
-    assert message in line
-    assert captured.out == ""
+    assert message in cli.refused(f"calibrate {args}")
     assert list(folder.iterdir()) == []

@@ -23,6 +23,7 @@ from boostsample.experiments.fitting.held_out_report import Evaluation
 from boostsample.experiments.fitting.table_models import TrainingTable, held_out_score
 from boostsample.experiments.plots.explained import reliability_figure
 from tests.churn import NOISE, USEFUL, churn_table
+from tests.experiments.conftest import CommandLine
 
 DROPPED = ("customer_id", "country")
 
@@ -47,22 +48,13 @@ def fitted(files: Path) -> Any:
     return BoostSampleClassifier.load(files / "m.bsm")
 
 
-@pytest.fixture
-def run(
-    files: Path, fitted: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
+@pytest.fixture(autouse=True)
+def _in_the_folder(files: Path, fitted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(files)
 
-    def command(*args: str, code: int = 0) -> str:
-        assert main(list(args)) == code
-        captured = capsys.readouterr()
-        return captured.err if code else captured.out
 
-    return command
-
-
-def test_dates_ids_and_constant_columns_are_named(run: Any) -> None:
-    out = run("fit", "train.csv", "--target", "left", "--dry-run", "--quiet").splitlines()
+def test_dates_ids_and_constant_columns_are_named(cli: CommandLine) -> None:
+    out = cli("fit", "train.csv", "--target", "left", "--dry-run", "--quiet").splitlines()
     assert "8 of numbers (months, calls, noise_1, " in out[0]
     assert "1 of dates (signed_up), 3 of categories (customer_id, plan, country); " in out[0]
     assert out[2] == "the same value in all rows: country; --drop leaves such columns out"
@@ -121,68 +113,65 @@ def test_no_row_is_predicted_by_a_fit_that_has_seen_it(
     assert n == (99 if n_fits == 5 else len(seen[0][1]))
 
 
-def test_no_held_out_score_is_said_and_why(run: Any, capsys: Any) -> None:
+def test_no_held_out_score_is_said_and_why(cli: CommandLine) -> None:
     drop = [part for name in DROPPED for part in ("--drop", name)]
     args = ["fit", "train.csv", "--target", "left", *drop, "--rounds", "2"]
-    assert main([*args, "-o", "slow.bsm"]) == 0
-    assert re.search(
-        "note: the held-out score takes about .* s; --no-check leaves", capsys.readouterr().err
-    )
+    cli(*args, "-o", "slow.bsm")
+    assert re.search("note: the held-out score takes about .* s; --no-check leaves", cli.err)
     args.append("--quiet")
-    assert "held out" not in run(*args, "--no-check", "-o", "short.bsm")
-    assert main([*args, "-o", "other.bsm", "--init-model", "short.bsm"]) == 0
-    says = "no held-out score: the model of --init-model may have learned from all rows"
-    assert says in capsys.readouterr().err
+    assert "held out" not in cli(*args, "--no-check", "-o", "short.bsm")
+    cli(*args, "-o", "other.bsm", "--init-model", "short.bsm")
+    assert "no held-out score: the model of --init-model may have learned from all rows" in cli.err
     Path("few.csv").write_text("x,gap,y\n1,,a\n2,1,b\n3,1,c\n4,1,c\n5,1,c\n6,1,c\n")
-    args = ["fit", "few.csv", "--target", "y", "--quiet", "-o", "few.bsm", "--rounds", "2"]
-    assert main(args) == 0
-    captured = capsys.readouterr()
-    assert "same value" not in captured.out
-    assert captured.out.splitlines()[-1].startswith("model: few.bsm, ")
-    assert "no held-out score: at least 5 rows of classes with more rows" in captured.err
+    out = cli("fit few.csv --target y --quiet -o few.bsm --rounds 2")
+    assert "same value" not in out
+    assert out.splitlines()[-1].startswith("model: few.bsm, ")
+    assert "no held-out score: at least 5 rows of classes with more rows" in cli.err
 
 
-def test_columns_are_kept_as_they_are(run: Any, files: Path) -> None:
+def test_columns_are_kept_as_they_are(cli: CommandLine, files: Path) -> None:
     """Also columns that the model reads, and texts with zeros in front."""
     table = pandas.read_csv(files / "test.csv", dtype=str, keep_default_na=False)
     table["customer_id"] = [f"00{at}" for at in range(len(table))]
     table["=note"] = ["", *["=1+1"] * (len(table) - 1)]
     table.to_csv("keep.csv", index=False)
-    out = run("predict", "m.bsm", "keep.csv", "--keep", "customer_id", "--keep", "calls")
+    out = cli("predict", "m.bsm", "keep.csv", "--keep", "customer_id", "--keep", "calls")
     predicted = pandas.read_csv(io.StringIO(out), dtype=str, keep_default_na=False)
     assert predicted.columns.tolist() == ["customer_id", "calls", "prediction"]
     for name in ("customer_id", "calls"):
         assert predicted[name].tolist() == table[name].tolist()
-    plain = run("predict", "m.bsm", "test.csv").split()[1:]
+    plain = cli("predict", "m.bsm", "test.csv").split()[1:]
     assert predicted["prediction"].tolist() == plain
-    guarded = run("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
+    guarded = cli("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
     assert guarded[:3] == ["'=note,prediction", f",{plain[0]}", f"'=1+1,{plain[1]}"]
     for names, message in (
         (["colour"], "has no column 'colour'"),
         (["plan", "plan"], "--keep must name each column once, got 'plan', 'plan'"),
     ):
         keep = [part for name in names for part in ("--keep", name)]
-        assert message in run("predict", "m.bsm", "test.csv", *keep, code=2)
+        assert message in cli.refused("predict", "m.bsm", "test.csv", *keep)
 
 
-def test_dates_are_the_same_in_other_files(run: Any, files: Path) -> None:
+def test_dates_are_the_same_in_other_files(cli: CommandLine, files: Path) -> None:
     """As dates of Parquet, and in a file with a date that is none."""
     table = pandas.read_csv(files / "test.csv")
-    plain = run("predict", "m.bsm", "test.csv", "--proba")
+    plain = cli("predict", "m.bsm", "test.csv", "--proba")
     table["signed_up"] = pandas.to_datetime(table["signed_up"])
     table.to_parquet("dates.parquet")
-    assert run("predict", "m.bsm", "dates.parquet", "--proba") == plain
+    assert cli("predict", "m.bsm", "dates.parquet", "--proba") == plain
     table["signed_up"] = table["signed_up"].dt.date
     table.to_parquet("days.parquet")
-    assert run("predict", "m.bsm", "days.parquet", "--proba") == plain
+    assert cli("predict", "m.bsm", "days.parquet", "--proba") == plain
     table["signed_up"] = table["signed_up"].astype(str).where(table.index > 0, "2024-02-30")
     table.to_csv("bad.csv", index=False)
-    message = run("predict", "m.bsm", "bad.csv", code=1)
+    message = cli.refused("predict", "m.bsm", "bad.csv", code=1)
     assert "'signed_up' (str) must hold dates as in training, got '2024-02-30'" in message
 
 
-def test_the_evaluation_has_the_metrics_of_scikit_learn(run: Any, files: Path, fitted: Any) -> None:
-    out = run("evaluate", "m.bsm", "test.csv", "--target", "left", "--format", "csv")
+def test_the_evaluation_has_the_metrics_of_scikit_learn(
+    cli: CommandLine, files: Path, fitted: Any
+) -> None:
+    out = cli("evaluate", "m.bsm", "test.csv", "--target", "left", "--format", "csv")
     cells = {tuple(row[:3]): row[3] for row in csv.reader(io.StringIO(out))}
     test = pandas.read_csv(files / "test.csv", parse_dates=["signed_up"])
     X, y = test.drop(columns=[*DROPPED, "left"]), test["left"]
@@ -234,9 +223,9 @@ def test_metrics_of_more_classes() -> None:
     assert alone.tables()[0].rows[3] == ("AUC", "-")
 
 
-def test_the_evaluation_in_words_and_as_a_picture(run: Any, files: Path) -> None:
+def test_the_evaluation_in_words_and_as_a_picture(cli: CommandLine, files: Path) -> None:
     args = ("evaluate", "m.bsm", "test.csv", "--target", "left")
-    out = run(*args, "--picture", "c.svg")
+    out = cli(*args, "--picture", "c.svg")
     assert out.startswith("test.csv: 400 rows\nmetric ")
     assert "true classes below, predicted ones to the right\ntrue " in out
     assert "calibration: the probability of the class yes, and how often it is true\n" in out
@@ -244,15 +233,15 @@ def test_the_evaluation_in_words_and_as_a_picture(run: Any, files: Path) -> None
     assert "Mean probability of the class yes and how often it is true: 0.0" in (
         (files / "c.svg").read_text()
     )
-    assert run(*args, "-o", "e.md") == "tables: e.md\n"
+    assert cli(*args, "-o", "e.md") == "tables: e.md\n"
     assert "\n| error % | " in (files / "e.md").read_text()
-    assert "must be new" in run(*args, "-o", "e.md", code=2)
-    assert "must end in one of .txt, .md, .csv, got" in run(*args, "-o", "e.tex", code=2)
-    assert "; known: text, markdown, csv\n" in run(*args, "--format", "latex", code=2)
+    assert "must be new" in cli.refused(*args, "-o", "e.md")
+    assert "must end in one of .txt, .md, .csv, got" in cli.refused(*args, "-o", "e.tex")
+    assert cli.refused(*args, "--format", "latex").endswith("; known: text, markdown, csv")
     table = pandas.read_csv(files / "test.csv")
     table.loc[[4, 7], "left"] = "perhaps"
     table.to_csv("other.csv", index=False)
-    message = run("evaluate", "m.bsm", "other.csv", "--target", "left", code=1)
+    message = cli.refused("evaluate", "m.bsm", "other.csv", "--target", "left", code=1)
     assert "2 of 400 rows have others, the first is 'perhaps' in data row 5; leave these" in message
 
 
@@ -266,9 +255,9 @@ def test_bins_of_few_rows_have_errors() -> None:
     np.testing.assert_allclose(spans, [[0.8, 1.2], [0.3, 0.5]])
 
 
-def test_noise_is_worth_nothing_on_held_out_rows(run: Any, files: Path) -> None:
+def test_noise_is_worth_nothing_on_held_out_rows(cli: CommandLine, files: Path) -> None:
     """In training it is worth more than some of the useful columns."""
-    out = run("explain", "m.bsm", "--data", "test.csv", "--target", "left", "-o", "h.svg")
+    out = cli("explain", "m.bsm", "--data", "test.csv", "--target", "left", "-o", "h.svg")
     assert out.endswith("picture: h.svg\n")
     assert "On held-out rows: " in (files / "h.svg").read_text()
     out = out.removesuffix("picture: h.svg\n")
@@ -281,9 +270,9 @@ def test_noise_is_worth_nothing_on_held_out_rows(run: Any, files: Path) -> None:
     assert set(held) == {*USEFUL, *NOISE}
     assert max(trained[name] for name in NOISE) > trained["plan"]
     assert sum(trained.values()) == pytest.approx(100, abs=0.5)
-    alone = run("explain", "m.bsm", "-n", "3")
+    alone = cli("explain", "m.bsm", "-n", "3")
     assert "columns by their share in training; --data gives their importance on other" in alone
-    message = run("explain", "m.bsm", "--data", "test.csv", code=2)
+    message = cli.refused("explain", "m.bsm", "--data", "test.csv")
     assert "--data TABLE and --target COLUMN must be given together" in message
 
 

@@ -21,41 +21,26 @@ from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import comparison as compare_module
 from boostsample.experiments.run.comparison import Schedule
 from boostsample.registry import FAMILIES, LEARNERS, strategy_names
+from tests.experiments.conftest import CommandLine
 from tests.test_import_light import packages_of
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
 
 
-def error_of(capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that a failure prints, after checking that it is the only one."""
-    captured = capsys.readouterr()
-    (line,) = [
-        line
-        for line in captured.err.splitlines()
-        if not re.match(
-            r"boostsample: (starting|looking for cells|features|compiling|boosting)", line
-        )
-    ]
-    assert line.startswith("boostsample: error: ")
-    assert captured.out == ""
-    return line.removeprefix("boostsample: error: ")
+def contents(folder: str) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
 
 
-def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"boostsample {boostsample.__version__}\n"
-    for args in ([], ["--help"], ["-h"]):
-        assert main(args) == 0
-        assert "compare" in capsys.readouterr().out
-    assert main(["compare", "--help"]) == 0
-    assert "--strategies" in capsys.readouterr().out
-    assert main(["plot", "--wat", "x"]) == 2
-    assert error_of(capsys).endswith("See boostsample plot --help.")
+def test_version_and_help(cli: CommandLine) -> None:
+    assert cli("--version") == f"boostsample {boostsample.__version__}\n"
+    for args in ("", "--help", "-h"):
+        assert "compare" in cli(args)
+    assert "--strategies" in cli("compare --help")
+    assert cli.refused("plot --wat x").endswith("See boostsample plot --help.")
 
 
-def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list"]) == 0
-    everything = capsys.readouterr().out
+def test_lists(cli: CommandLine) -> None:
+    everything = cli("list")
     for kind, known in [
         ("strategies", strategy_names()),
         ("families", FAMILIES),
@@ -63,8 +48,7 @@ def test_lists(capsys: pytest.CaptureFixture[str]) -> None:
         ("data", datasets.dataset_names()),
         ("grids", shipped_grids()),
     ]:
-        assert main(["list", kind]) == 0
-        lines = capsys.readouterr().out.splitlines()
+        lines = cli(f"list {kind}").splitlines()
         assert [re.split(r"[ (]", line)[0] for line in lines] == list(known)
         assert all(re.search(r"  \w", line) for line in lines), "something has no description"
         assert f"{kind}:" in everything
@@ -78,52 +62,44 @@ def test_lists_import_nothing_slow() -> None:
     assert not slow & packages_of(imports + listing)
 
 
-def test_results_say_what_was_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--results", "new", "--history", "--plot", "curves.svg", "--jobs", "2"]
-    assert main([*QUICK, *options, "--strategies", "uniform-naive:n_features=2,laminating"]) == 0
-    out = capsys.readouterr().out
+def test_results_say_what_was_printed(cli: CommandLine) -> None:
+    command = [*QUICK, *["--results", "new", "--history", "--plot", "curves.svg", "--jobs", "2"]]
+    command += ["--strategies", "uniform-naive:n_features=2,laminating"]
+    out = cli(*command)
     assert out.endswith("results: new\nplot: curves.svg\n")
     results = read_results("new")
     assert results.history is not None
-    assert results.settings["command"] == [
-        "boostsample", *QUICK, *options, "--strategies", "uniform-naive:n_features=2,laminating"
-    ]  # fmt: skip
+    assert results.settings["command"] == ["boostsample", *command]
     loss = np.mean([r["log10_loss"] for r in results.rows[:4] if r["stumps"] == 4])
     assert f"{loss:.2f} (" in out
     assert Path("curves.svg").stat().st_size > 1000
 
 
-def test_a_step_size_is_part_of_the_results(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_step_size_is_part_of_the_results(cli: CommandLine) -> None:
     command = [*QUICK, "--strategies", "full", "--results"]
-    assert main([*command, "small", "--learning-rate", "0.25", "--smoothing", "0.5"]) == 0
+    out = cli(*command, "small", "--learning-rate", "0.25", "--smoothing", "0.5")
     label = "stump:learning_rate=0.25:smoothing=0.5"
-    out = capsys.readouterr().out
     assert f"balanced initial weights, learner {label}\n" in out
     assert f"settings in use\nfull\nlearner {label}\n" in out
-    assert main([*command, "full"]) == 0
+    cli(*command, "full")
     small, full = read_results("small"), read_results("full")
     assert {row["learner"] for row in small.rows} == {label}
     assert small.rows[1]["log10_loss"] > full.rows[1]["log10_loss"]
-    capsys.readouterr()
-    assert main([*command, "small", "--learning-rate", "0.5"]) == 2
-    assert "small" in error_of(capsys)
-    assert main(["compare", "--learning-rate", "2"]) == 2
-    assert "learning_rate must be above 0 and at most 1, got 2" in error_of(capsys)
+    assert "small" in cli.refused(*command, "small", "--learning-rate", "0.5")
 
 
 def test_the_same_command_again_computes_nothing(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main([*QUICK, "--results", "mine"]) == 0
-    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
+    table = cli(*QUICK, "--results", "mine")
+    before = contents("mine")
     assert len(before) == 2 + 5 * 2  # plan and table; the cells
-    table = capsys.readouterr().out
     with monkeypatch.context() as patch:
         patch.setattr(Schedule, "_submit", lambda *_: pytest.fail("it trained"))
-        assert main([*QUICK, "--results", "mine"]) == 0
-    assert capsys.readouterr().out == table
-    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
-    assert [main([*QUICK, "--quiet"]) for _ in range(3)] == [0, 0, 0]
+        assert cli(*QUICK, "--results", "mine") == table
+    assert contents("mine") == before
+    for _ in range(3):
+        cli(*QUICK, "--quiet")
     assert len(list(Path("results").iterdir())) == 3
 
 
@@ -144,37 +120,28 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_results_are_never_overwritten_by_those_of_another_grid(
-    trained: Path, capsys: pytest.CaptureFixture[str], change: list[str], message: str
+    trained: Path, cli: CommandLine, change: list[str], message: str
 ) -> None:
     shutil.copytree(trained, "mine")
-    before = {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()}
-    capsys.readouterr()
-    args = QUICK if "--data" not in change else [QUICK[0], *QUICK[3:]]
-    assert main([*args, "--results", "mine", *change]) == 2
-    line = error_of(capsys)
+    before = contents("mine")
+    line = cli.refused(*QUICK, "--results", "mine", *change)
     assert "the results folder 'mine' holds another grid" in line
     assert message in line
     assert "name another folder" in line
-    assert {path: path.read_bytes() for path in Path("mine").rglob("*") if path.is_file()} == before
+    assert contents("mine") == before
 
 
-def test_more_rounds_continue_the_runs_of_a_folder(
-    trained: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_more_rounds_continue_the_runs_of_a_folder(trained: Path, cli: CommandLine) -> None:
     shutil.copytree(trained, "mine")
     longer = [*QUICK, "--results", "mine", "--rounds", "2,4,6"]
-    capsys.readouterr()
-    assert main([*longer, "--shard", "1/2"]) == 0
-    assert "share 1/2 is done; 5 of 10 runs are saved" in capsys.readouterr().out
-    assert main(longer) == 0
+    assert "share 1/2 is done; 5 of 10 runs are saved" in cli(*longer, "--shard", "1/2")
+    cli(*longer)
     name = "laminating of chess(d=3,J=3,L=3,n=60)"
-    assert f"boostsample: {name}: runs of 4 rounds are continued\n" in capsys.readouterr().err
+    assert f"boostsample: {name}: runs of 4 rounds are continued\n" in cli.err
     assert len(read_results("mine").rows) == 5 * 2 * 3
 
 
-def test_what_the_library_logs_is_shown(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_library_logs_is_shown(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     log = logging.getLogger("boostsample.experiments.data.originals")
     load = datasets.load_dataset
 
@@ -184,25 +151,20 @@ def test_what_the_library_logs_is_shown(
         return load(*args, **settings)
 
     monkeypatch.setattr(prepared_module, "load_dataset", slowly)
-    assert main(QUICK) == 0
-    err = capsys.readouterr().err
-    assert "boostsample: downloading https://example.org/x\n" in err
-    assert "a detail" not in err
-    assert main([*QUICK, "--quiet"]) == 0
-    assert capsys.readouterr().err == ""
+    cli(*QUICK)
+    assert "boostsample: downloading https://example.org/x\n" in cli.err
+    assert "a detail" not in cli.err
+    cli(*QUICK, "--quiet")
+    assert cli.err == ""
     assert logging.getLogger("boostsample").handlers == []
 
 
-def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*QUICK, "--budget", "2N", "--results", "new"]) == 0
-    captured = capsys.readouterr()
+def test_a_budget_leaves_full_out_with_a_message(cli: CommandLine) -> None:
     message = "full is left out: its search costs F * N = 3 * 45 = 135 looks, more than the budget"
-    assert f"boostsample: {message} of 90;" in captured.err
-    assert f"note: {message} of 90;" in captured.out
-    assert main([*QUICK, "--budget", "2N", "--quiet"]) == 0
-    quiet = capsys.readouterr()
-    assert quiet.err == ""
-    assert f"note: {message} of 90;" in quiet.out
+    assert f"note: {message} of 90;" in cli(*QUICK, "--budget", "2N", "--results", "new")
+    assert f"boostsample: {message} of 90;" in cli.err
+    assert f"note: {message} of 90;" in cli(*QUICK, "--budget", "2N", "--quiet")
+    assert cli.err == ""
     results = read_results("new")
     assert "full" not in {row["strategy"] for row in results.rows}
     assert message in results.settings["data_sets"][0]["notes"][0]
@@ -211,50 +173,47 @@ def test_a_budget_leaves_full_out_with_a_message(capsys: pytest.CaptureFixture[s
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["campare"], "unknown command 'campare' (did you mean 'compare'?); known: "),
-        (["compare", "--repeats", "x"], "'x' is not a valid integer"),
-        (["compare", "--data", "digit"], "unknown data set 'digit' (did you mean 'digits'?)"),
-        (["compare", "--strategies", "ful"], "unknown strategy 'ful' (did you mean 'full'"),
-        (["compare", "--strategies", "laminating:q=3"], "'q'; known: n_features, scheme"),
-        (["compare", "--families", "haa"], "unknown family of digits 'haa'"),
-        (["compare", "--rounds", "10;20"], "as in 10,100,300, got '10;20'"),
-        (["compare", "--rounds", "0"], "at least 1, got 0"),
-        (["compare", "--repeats", "0"], "repeats must be an integer at least 1"),
-        (["compare", "--weights", "even"], "known: uniform, balanced"),
-        (["compare", "--learner", "stomp"], "unknown learner 'stomp' (did you mean 'stump'"),
-        (["compare", "--weight-init", "even"], "known: uniform, balanced"),
-        (["compare", "--seed", "-1"], "seed must be an integer at least 0, got -1"),
-        (["compare", "--jobs", "0"], "jobs must be 1 or more, or -1 for all cores, got 0"),
-        (["compare", "--budget", "ten"], "as in 10N, got 'ten'"),
-        (["compare", "--budget", "0.007N", "--strategies", "full"], "no strategy is left"),
+        ("campare", "unknown command 'campare' (did you mean 'compare'?); known: "),
+        ("compare --repeats x", "'x' is not a valid integer"),
+        ("compare --data digit", "unknown data set 'digit' (did you mean 'digits'?)"),
+        ("compare --strategies ful", "unknown strategy 'ful' (did you mean 'full'"),
+        ("compare --strategies laminating:q=3", "'q'; known: n_features, scheme"),
+        ("compare --families haa", "unknown family of digits 'haa'"),
+        ("compare --rounds 10;20", "as in 10,100,300, got '10;20'"),
+        ("compare --rounds 0", "at least 1, got 0"),
+        ("compare --repeats 0", "repeats must be an integer at least 1"),
+        ("compare --weights even", "known: uniform, balanced"),
+        ("compare --learner stomp", "unknown learner 'stomp' (did you mean 'stump'"),
+        ("compare --weight-init even", "known: uniform, balanced"),
+        ("compare --seed -1", "seed must be an integer at least 0, got -1"),
+        ("compare --jobs 0", "jobs must be 1 or more, or -1 for all cores, got 0"),
+        ("compare --budget ten", "as in 10N, got 'ten'"),
+        ("compare --budget 0.007N --strategies full", "no strategy is left"),
+        ("compare --learning-rate 2", "learning_rate must be above 0 and at most 1, got 2"),
     ],
 )
-def test_bad_usage_is_one_line_and_exit_code_2(
-    capsys: pytest.CaptureFixture[str], args: list[str], message: str
-) -> None:
-    assert main(args) == 2
-    assert message in error_of(capsys)
+def test_bad_usage_is_one_line_and_exit_code_2(cli: CommandLine, args: str, message: str) -> None:
+    assert message in cli.refused(args)
     assert list(Path().iterdir()) == []
 
 
-def test_bad_data_is_one_line_and_exit_code_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_data_is_one_line_and_exit_code_1(cli: CommandLine) -> None:
     Path("bad.npz").write_bytes(b"PK damaged")
-    assert main(["compare", "--data", "bad.npz"]) == 1
-    assert "bad.npz cannot be read, it is damaged" in error_of(capsys)
+    line = cli.refused("compare --data bad.npz", code=1)
+    assert "bad.npz cannot be read, it is damaged" in line
     assert [path.name for path in Path().iterdir()] == ["bad.npz"]
 
 
 def test_what_cannot_be_written_is_found_out_before_the_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(compare_module, "compare_all", lambda *_: pytest.fail("it ran"))
     Path("file").write_text("mine")
-    assert main([*QUICK, "--results", "file/below"]) == 1
-    line = error_of(capsys)
+    line = cli.refused(*QUICK, "--results", "file/below", code=1)
     assert "results cannot be written to the folder 'file/below'" in line
     assert "name another folder" in line
-    assert main([*QUICK, "--plot", "no/such/x.svg"]) == 1
-    assert "the picture 'no/such/x.svg' cannot be written" in error_of(capsys)
+    line = cli.refused(*QUICK, "--plot", "no/such/x.svg", code=1)
+    assert "the picture 'no/such/x.svg' cannot be written" in line
     assert [path.name for path in Path().iterdir()] == ["file"]
 
 
@@ -269,25 +228,21 @@ def test_what_cannot_be_written_is_found_out_before_the_run(
         "list families --picture there.svg",
     ],
 )
-def test_a_file_that_exists_is_kept(args: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_exists_is_kept(args: str, cli: CommandLine) -> None:
     there = next(Path(word) for word in args.split() if word.startswith("there"))
     there.write_text("mine", encoding="utf-8")
-    assert main(args.split()) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
     message = f"must be new, but '{there}' exists; name another file, or replace it with"
-    assert message in err.splitlines()[-1]
+    assert message in cli.refused(args)
     assert there.read_text(encoding="utf-8") == "mine"
     assert list(Path().iterdir()) == [there]
 
 
-def test_overwrite_replaces_a_file() -> None:
+def test_overwrite_replaces_a_file(cli: CommandLine) -> None:
     Path("f.svg").write_text("mine", encoding="utf-8")
-    assert main(["calibrate", "--figure2", "f.svg", "--overwrite"]) == 0
+    cli("calibrate --figure2 f.svg --overwrite")
     assert Path("f.svg").read_bytes().startswith(b"<?xml")
 
 
 @pytest.mark.parametrize("args", ["table R", "compare --data chess(n=60)", "list families"])
-def test_overwrite_needs_a_file(args: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*args.split(), "--overwrite"]) == 2
-    assert "error: --overwrite " in capsys.readouterr().err
+def test_overwrite_needs_a_file(args: str, cli: CommandLine) -> None:
+    assert cli.refused(f"{args} --overwrite").startswith("--overwrite ")

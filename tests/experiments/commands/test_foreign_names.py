@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample import registry
 from boostsample.experiments.cells.tasks import task_groups
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
@@ -24,6 +23,7 @@ from boostsample.family import Family, check_examples
 from boostsample.learner import Learner, Targets
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
+from tests.experiments.conftest import CommandLine
 
 
 class Negatives(Family):
@@ -110,23 +110,23 @@ def _foreign(monkeypatch: pytest.MonkeyPatch) -> None:
 OPTIONS = ["--data", "chess(d=3,n=60)", "--rounds", "2", "--repeats", "1", "--quiet"]
 
 
-def test_compare_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_takes_them(cli: CommandLine) -> None:
     names = ["--strategies", "first", "--families", "minus:factor=2,columns"]
-    assert main(["compare", *OPTIONS, *names, "--learner", "best-of:n_searches=3",
-                 "--results", "new"]) == 0  # fmt: skip
-    assert "(minus 3, columns 3), balanced initial weights" in capsys.readouterr().out
+    learner = ["--learner", "best-of:n_searches=3"]
+    out = cli("compare", *OPTIONS, *names, *learner, "--results", "new")
+    assert "(minus 3, columns 3), balanced initial weights" in out
     (row,) = read_results("new").rows
     assert (row["strategy"], row["learner"]) == ("first", "best-of:n_searches=3")
     entries = json.loads(Path("new/plan.json").read_bytes())["entries"]
     assert entries["learner"] == "best-of:n_searches=3"
-    assert main(["compare", "--grid", "new/plan.json", "--results", "again", "--quiet"]) == 0
+    cli("compare --grid new/plan.json --results again --quiet")
     (again,) = read_results("again").rows
     assert {**again, "seconds": 0} == {**row, "seconds": 0}
 
 
-def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", *OPTIONS, "--strategies", "first,ucb", "--results", "new"]) == 2
-    assert "the name of the strategy 'ucb' is taken by boostsample" in capsys.readouterr().err
+def test_a_shared_name_is_refused(cli: CommandLine) -> None:
+    line = cli.refused("compare", *OPTIONS, "--strategies", "first,ucb", "--results", "new")
+    assert "the name of the strategy 'ucb' is taken by boostsample" in line
     assert not Path("new").exists()
 
 
@@ -139,16 +139,14 @@ def test_a_shared_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
         ("strategies", "[my-desk] broken: strategy 'gone' of my-desk cannot be loaded from"),
     ],
 )
-def test_they_are_listed(capsys: pytest.CaptureFixture[str], kind: str, line: str) -> None:
-    assert main(["list", kind]) == 0
-    assert line in capsys.readouterr().out
+def test_they_are_listed(cli: CommandLine, kind: str, line: str) -> None:
+    assert line in cli(f"list {kind}")
 
 
 @pytest.mark.parametrize("method", ["start", "tuning_grid"])
-def test_faults_of_foreign_code_are_named(capsys: pytest.CaptureFixture[str], method: str) -> None:
+def test_faults_of_foreign_code_are_named(cli: CommandLine, method: str) -> None:
     args = ["--strategies", f"faulty:where={method}", "--tune", "--results", "new"]
-    assert main(["compare", *OPTIONS, *args]) == 1
-    line = capsys.readouterr().err
+    line = cli.refused("compare", *OPTIONS, *args, code=1)
     assert f"KeyError: {method!r}; correct it" in line.replace('"', "")
     assert re.search(rf"{re.escape(__name__)}, line \d+, fail\(\) raised", line)
     assert "bug in boostsample" not in line

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.commands.listing import PAPERS, describe
 from boostsample.registry import (
     FAMILIES,
@@ -16,6 +15,7 @@ from boostsample.registry import (
     registered_class,
     strategy_names,
 )
+from tests.experiments.conftest import CommandLine
 from tests.paths import ROOT
 
 
@@ -45,9 +45,8 @@ def test_each_setting_of_a_family_is_described(name: str) -> None:
     assert all(setting.type for setting in description.settings)
 
 
-def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "strategy", "ucb"]) == 0
-    out = capsys.readouterr().out
+def test_a_strategy_is_described(cli: CommandLine) -> None:
+    out = cli("list strategy ucb")
     for text in (
         "ucb: boostsample.strategies.bandits.ucb.UCB\n",
         "Cost per iteration: one search",
@@ -58,41 +57,33 @@ def test_a_strategy_is_described(capsys: pytest.CaptureFixture[str]) -> None:
     ):
         assert text in out
     assert "[SS99]" not in out
-    assert main(["list", "strategy", "full"]) == 0
-    assert "settings: none\n" in capsys.readouterr().out
-    assert main(["list", "strategies", "--settings"]) == 0
+    assert "settings: none\n" in cli("list strategy full")
     row = r"^ucb +exploration +2\.0 +0\.002, 0\.02, 0\.2, 2$"
-    assert re.search(row, capsys.readouterr().out, re.MULTILINE)
+    assert re.search(row, cli("list strategies --settings"), re.MULTILINE)
 
 
-def test_a_family_is_described(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["list", "family", "haar-like"]) == 0
-    out = capsys.readouterr().out
+def test_a_family_is_described(cli: CommandLine) -> None:
+    out = cli("list family haar-like")
     for text in ("  image_shape = from the data\n", "  n_members = 2500 for 28 x 28\n"):
         assert text in out
-    assert main(["list", "family", "hog-opponent"]) == 0
-    assert "family = none, must be given" in capsys.readouterr().out
-    assert main(["list", "learner", "stump"]) == 0
-    assert "stump: boostsample.learners.stump.StumpLearner\n" in capsys.readouterr().out
+    assert "family = none, must be given" in cli("list family hog-opponent")
+    assert "stump: boostsample.learners.stump.StumpLearner\n" in cli("list learner stump")
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["strategy"], "list strategy needs a name; boostsample list strategies lists them"),
-        (["strategy", "ucc"], "unknown strategy 'ucc' (did you mean 'ucb'?)"),
+        ("strategy", "list strategy needs a name; boostsample list strategies lists them"),
+        ("strategy ucc", "unknown strategy 'ucc' (did you mean 'ucb'?)"),
         (
-            ["data", "--settings"],
+            "data --settings",
             "--settings needs list strategies, list families, list learners, got list data",
         ),
-        (["strategy", "ucb", "--seed", "1"], "--seed needs --picture FILE of list families"),
+        ("strategy ucb --seed 1", "--seed needs --picture FILE of list families"),
     ],
 )
-def test_what_is_refused(capsys: pytest.CaptureFixture[str], args: list[str], message: str) -> None:
-    assert main(["list", *args]) == 2
-    out, err = capsys.readouterr()
-    assert message in err
-    assert (out, err.count("\n")) == ("", 1)
+def test_what_is_refused(cli: CommandLine, args: str, message: str) -> None:
+    assert message in cli.refused(f"list {args}")
 
 
 def test_the_glossary_has_these_papers() -> None:

@@ -15,9 +15,9 @@ from sklearn.datasets import load_iris
 
 from boostsample import BoostSampleClassifier, DataError
 from boostsample.classifier.defaults import MOST_ROUNDS, N_MEMBERS, choose_settings
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.fitting.table_models import predictions, read_training_table
+from tests.experiments.conftest import CommandLine
 from tests.label_containers import CONTAINERS, VALUES
 
 
@@ -42,22 +42,11 @@ def files(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple[str, str]:
-    assert main(list(args)) == code
-    captured = capsys.readouterr()
-    if code:
-        (line,) = captured.err.splitlines()
-        assert line.startswith("boostsample: error: ")
-    return captured.out, captured.err
-
-
 FIT = ("fit", "flowers.csv", "--target", "species", "--drop", "plot", "--rounds", "5", "--quiet")
 
 
-def test_a_model_from_a_file_to_predictions(
-    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = run(capsys, *FIT, "-o", "m.bsm", "--seed", "3")[0].splitlines()
+def test_a_model_from_a_file_to_predictions(files: Path, table: Any, cli: CommandLine) -> None:
+    out = cli(*FIT, "-o", "m.bsm", "--seed", "3").splitlines()
     assert out[0].startswith("flowers.csv: 150 rows; columns: 4 of numbers (sepal length (cm), ")
     assert out[0].endswith("1 of categories (soil); missing values: 2")
     assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
@@ -68,9 +57,7 @@ def test_a_model_from_a_file_to_predictions(
     model_in_python = BoostSampleClassifier(n_rounds=5, random_state=3).fit(X, table["species"])
 
     table[::-1].to_parquet("more.parquet")
-    printed, note = run(
-        capsys, "predict", "m.bsm", "more.parquet", "--proba", "--target", "species"
-    )
+    printed = cli("predict m.bsm more.parquet --proba --target species")
     predicted = pandas.read_csv(io.StringIO(printed))[::-1]
     assert predicted.columns.tolist() == [
         "prediction",
@@ -79,15 +66,15 @@ def test_a_model_from_a_file_to_predictions(
     assert predicted["prediction"].tolist() == model_in_python.predict(X).tolist()
     np.testing.assert_allclose(predicted.iloc[:, 1:], model_in_python.predict_proba(X), rtol=1e-14)
     wrong = 100 * np.mean(model_in_python.predict(X) != table["species"])
-    assert note == f"wrong: {wrong:.2f} % of 150 rows\n"
-    assert run(capsys, "predict", "m.bsm", "flowers.csv", "-o", "p.csv")[0] == (
+    assert cli.err == f"wrong: {wrong:.2f} % of 150 rows\n"
+    assert cli("predict", "m.bsm", "flowers.csv", "-o", "p.csv") == (
         "predictions: p.csv, 150 rows\n"
     )
     assert (files / "p.csv").read_text().splitlines()[1:] == model_in_python.predict(X).tolist()
 
 
 def test_codes_are_categories_if_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     """The code 1 is not 01, and the target is a code, too."""
     monkeypatch.chdir(tmp_path)
@@ -97,7 +84,7 @@ def test_codes_are_categories_if_asked(
     table.to_csv("train.csv", index=False)
     asked = ("--category", "code", "--category", "kind")
     args = ("fit", "train.csv", "--target", "kind", "--rounds", "5", "--quiet")
-    out, _ = run(capsys, *args, *asked, "-o", "m.bsm")
+    out = cli(*args, *asked, "-o", "m.bsm")
     assert "columns: 1 of numbers (number), 1 of categories (code)" in out
     assert "target kind: 2 classes: 0 40, 00 20" in out
     model = BoostSampleClassifier.load("m.bsm")
@@ -105,15 +92,15 @@ def test_codes_are_categories_if_asked(
 
     other = table.rename(columns={" code": "code"}).assign(code=1)
     other.to_parquet("new.parquet")
-    printed, note = run(capsys, "predict", "m.bsm", "new.parquet", "--target", "kind")
+    printed = cli("predict", "m.bsm", "new.parquet", "--target", "kind")
     assert printed.split() == ["prediction", *["0"] * 60]
-    assert note == f"wrong: {100 / 3:.2f} % of 60 rows\n"
-    message = run(capsys, *args, "--dry-run", "--category", "cod", code=2)[1]
+    assert cli.err == f"wrong: {100 / 3:.2f} % of 60 rows\n"
+    message = cli.refused(*args, "--dry-run", "--category", "cod")
     assert "has no column 'cod' (did you mean 'code'?)" in message
 
 
 def test_codes_some_of_which_are_missing_are_the_same_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     """pandas reads whole numbers as 1.0 if there are missing ones."""
     monkeypatch.chdir(tmp_path)
@@ -121,18 +108,18 @@ def test_codes_some_of_which_are_missing_are_the_same_text(
     table = pandas.DataFrame({"code": code, "number": 0.5, "kind": kind})
     table.assign(code=table["code"].where(table["code"] < 3)).to_parquet("some.parquet")
     options = ("--target", "kind", "--category", "code", "--rounds", "5", "--quiet", "-o", "m.bsm")
-    run(capsys, "fit", "some.parquet", *options)
+    cli("fit", "some.parquet", *options)
     assert BoostSampleClassifier.load("m.bsm").columns_.names == ("code=1", "code=2", "number")
     table[table["code"] < 3].to_csv("new.csv", index=False)
-    _, note = run(capsys, "predict", "m.bsm", "new.csv", "--target", "kind")
-    assert note == "wrong: 0.00 % of 40 rows\n"
+    cli("predict", "m.bsm", "new.csv", "--target", "kind")
+    assert cli.err == "wrong: 0.00 % of 40 rows\n"
 
 
-def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out, _ = run(capsys, *FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
+def test_a_dry_run_writes_nothing(files: Path, cli: CommandLine) -> None:
+    out = cli(*FIT, "-o", "m.bsm", "--dry-run", "--learner", "tree:n_leaves=3")
     assert "settings: BoostSampleClassifier(learner='tree:n_leaves=3', n_rounds=5" in out
     steps = ("--learning-rate", "0.3", "--smoothing", "0.01")
-    out = run(capsys, *FIT, "--dry-run", *steps)[0]
+    out = cli(*FIT, "--dry-run", *steps)
     assert "settings: BoostSampleClassifier(learning_rate=0.3, n_rounds=5, " in out
     assert "smoothing=0.01" in out
     assert out.endswith("dry run: one round on 150 rows; nothing is written\n")
@@ -143,19 +130,17 @@ def test_a_dry_run_writes_nothing(files: Path, capsys: pytest.CaptureFixture[str
         (("--checkpoint", "no/c.checkpoint"), 1, "'no/c.checkpoint' cannot be written"),
         (("--checkpoint", "m.bsm", "-o", "m.bsm"), 2, "model and checkpoint must be two files"),
     ]:
-        assert message in run(capsys, *FIT, "--dry-run", *options, code=code)[1]
+        assert message in cli.refused(*FIT, "--dry-run", *options, code=code, silent=False)
     assert sorted(file.name for file in files.iterdir()) == ["flowers.csv"]
 
 
-def test_training_goes_on_from_a_model_and_from_a_checkpoint(
-    files: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(capsys, *FIT, "-o", "first.bsm")
-    run(capsys, *FIT, "-o", "second.bsm", "--init-model", "first.bsm")
+def test_training_goes_on_from_a_model_and_from_a_checkpoint(files: Path, cli: CommandLine) -> None:
+    cli(*FIT, "-o", "first.bsm")
+    cli(*FIT, "-o", "second.bsm", "--init-model", "first.bsm")
     assert len(BoostSampleClassifier.load("second.bsm").model_) == 10
-    run(capsys, *FIT, "-o", "third.bsm", "--checkpoint", "run.checkpoint")
+    cli(*FIT, "-o", "third.bsm", "--checkpoint", "run.checkpoint")
     assert (files / "run.checkpoint").is_file()
-    run(capsys, *FIT, "-o", "fourth.bsm", "--checkpoint", "run.checkpoint")
+    cli(*FIT, "-o", "fourth.bsm", "--checkpoint", "run.checkpoint")
     models = [BoostSampleClassifier.load(f"{name}.bsm").model_ for name in ("third", "fourth")]
     np.testing.assert_array_equal(models[0].threshold, models[1].threshold)
 
@@ -176,58 +161,53 @@ def test_training_goes_on_from_a_model_and_from_a_checkpoint(
     ],
 )
 def test_what_cannot_be_done(
-    files: Path,
-    capsys: pytest.CaptureFixture[str],
-    args: tuple[str, ...],
-    code: int,
-    message: str,
+    files: Path, cli: CommandLine, args: tuple[str, ...], code: int, message: str
 ) -> None:
-
-    assert re.search(message, run(capsys, *args, code=code)[1])
+    assert re.search(message, cli.refused(*args, code=code))
     assert [file.name for file in files.iterdir()] == ["flowers.csv"]
 
 
-def test_a_table_without_a_column_of_the_model(
-    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(capsys, *FIT, "-o", "m.bsm")
+def test_a_table_without_a_column_of_the_model(files: Path, table: Any, cli: CommandLine) -> None:
+    cli(*FIT, "-o", "m.bsm")
     table.drop(columns="soil").to_csv("less.csv", index=False)
-    message = run(capsys, "predict", "m.bsm", "less.csv", code=1)[1]
+    message = cli.refused("predict", "m.bsm", "less.csv", code=1)
     assert "5 columns that the model was fitted on, but 1 are missing: 'soil'" in message
 
 
-def test_early_stopping_and_calibration(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_early_stopping_and_calibration(files: Path, cli: CommandLine) -> None:
     args = ("--early-stopping", "--eval-metric", "error", "--rounds", "12")
-    out = run(capsys, *FIT, *args, "-o", "m.bsm")[0]
+    out = cli(*FIT, *args, "-o", "m.bsm")
     (held,) = re.findall(r"wrong on the rows that chose the number of rounds: (\S+) %", out)
     assert 0 <= float(held) < 30
     model = BoostSampleClassifier.load("m.bsm")
     assert len(model.model_) <= 12
     assert (model.eval_metric, model.calibration) == ("error", "auto")
-    wrong = run(capsys, *FIT, *args[:2], "f1", "-o", "n.bsm", code=2)[1]
+    wrong = cli.refused(*FIT, *args[:2], "f1", "-o", "n.bsm", silent=False)
     assert "unknown eval_metric 'f1'; known: log_loss, error," in wrong
-    wrong = run(capsys, *FIT, *args[1:3], "-o", "n.bsm", code=2)[1]
+    wrong = cli.refused(*FIT, *args[1:3], "-o", "n.bsm", silent=False)
     assert "--eval-metric is that of --early-stopping; add --early-stopping" in wrong
 
 
 def test_a_model_of_several_labels_predicts_no_table(
-    files: Path, table: Any, capsys: pytest.CaptureFixture[str]
+    files: Path, table: Any, cli: CommandLine
 ) -> None:
     X = table.drop(columns=["species", "plot", "soil"])
     several = np.stack([table["species"] == name for name in ("setosa", "virginica")], axis=1)
     BoostSampleClassifier(n_rounds=5, random_state=0).fit(X, several.astype(int)).save(
         "several.bsm"
     )
-    message = run(capsys, "predict", "several.bsm", "flowers.csv", code=1)[1]
+    message = cli.refused("predict", "several.bsm", "flowers.csv", code=1)
     assert "predicts several labels of each row; predict in Python" in message
-    run(capsys, *FIT, "-o", "m.bsm")
-    message = run(capsys, "predict", "m.bsm", "flowers.csv", "--target", "plot", code=1)[1]
+    cli(*FIT, "-o", "m.bsm")
+    message = cli.refused(
+        "predict", "m.bsm", "flowers.csv", "--target", "plot", code=1, silent=False
+    )
     assert "label 'plot' must hold classes of the model ('setosa', 'versicolor', " in message
 
 
-def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, *FIT, "-o", "m.bsm")
-    out, _ = run(capsys, "explain", "m.bsm", "-n", "2", "-o", "m.svg")
+def test_explain_says_what_a_model_reads(files: Path, cli: CommandLine) -> None:
+    cli(*FIT, "-o", "m.bsm")
+    out = cli("explain", "m.bsm", "-n", "2", "-o", "m.svg")
     assert "The first 2 features:" in out
     model = BoostSampleClassifier.load("m.bsm")
     best = model.feature_names_in_[model.feature_importances_.argmax()]
@@ -235,14 +215,14 @@ def test_explain_says_what_a_model_reads(files: Path, capsys: pytest.CaptureFixt
     assert str(best) in first
     assert f"{100 * model.feature_importances_.max():.1f} %" in first
     assert (files / "m.svg").read_text().startswith("<?xml")
-    assert "must be new" in run(capsys, "explain", "m.bsm", "-o", "m.svg", code=2)[1]
-    assert (
-        "-n must be an integer at least 1" in run(capsys, "explain", "m.bsm", "-n", "0", code=2)[1]
+    assert "must be new" in cli.refused("explain", "m.bsm", "-o", "m.svg")
+    assert "-n must be an integer at least 1" in cli.refused(
+        "explain", "m.bsm", "-n", "0", silent=False
     )
 
 
-def test_the_help_names_the_defaults_of_the_classifier(capsys: pytest.CaptureFixture[str]) -> None:
-    text = " ".join(run(capsys, "fit", "--help")[0].split())
+def test_the_help_names_the_defaults_of_the_classifier(cli: CommandLine) -> None:
+    text = " ".join(cli("fit", "--help").split())
     most = choose_settings("auto", "auto", None, 1000, 10**9).budget
     default = BoostSampleClassifier()
     assert f"a fifth of the rows each, which choose up to {MOST_ROUNDS}]" in text
@@ -291,25 +271,20 @@ def test_values_come_back_from_files(container: str, values: list[Any]) -> None:
             ]
 
 
-def test_a_target_of_other_values_is_refused_or_read_as_text(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_target_of_other_values_is_refused_or_read_as_text(cli: CommandLine) -> None:
     values = [datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)]
     write("t.parquet", values * COPIES, values)
     fit = ["fit", "t.parquet", "--target", "y", "--rounds", "20", "--quiet"]
     for more in (["-o", "m.bsm"], ["--dry-run"]):
-        assert main([*fit, *more]) == 1
-        (line,) = capsys.readouterr().err.splitlines()
+        line = cli.refused(*fit, *more, code=1)
         assert "t.parquet: the label 'y' must hold whole numbers or text, got " in line
         assert " in data row 1 " in line
         assert line.endswith("in boostsample fit by --category")
     with pytest.raises(DataError, match="the label 'y' must hold whole numbers or text, got"):
         load_dataset("t.parquet:label=y")
-    assert main([*fit, "--category", "y", "-o", "m.bsm"]) == 0
-    capsys.readouterr()
-    assert main(["predict", "m.bsm", "t.parquet", "--target", "y"]) == 0
-    out, err = capsys.readouterr()
-    assert err == "wrong: 0.00 % of 12 rows\n"
+    cli(*fit, "--category", "y", "-o", "m.bsm")
+    out = cli("predict m.bsm t.parquet --target y")
+    assert cli.err == "wrong: 0.00 % of 12 rows\n"
     assert len(set(out.splitlines()[1:])) == 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from boostsample import SettingError, jit
 from boostsample.checks import budget_looks
-from boostsample.experiments.commands.cli import main
+from tests.experiments.conftest import CommandLine
 
 HUGE = "1" + "0" * 24
 DATA = ("--data", "t.csv:label=y", "--quiet")
@@ -45,26 +45,24 @@ def _with_a_table() -> None:
     ("option", "args"), [(option, args) for option, many in COUNTS.items() for args in many]
 )
 def test_counts_out_of_range_are_refused(
-    option: str, args: tuple[str, ...], value: str, capsys: pytest.CaptureFixture[str]
+    option: str, args: tuple[str, ...], value: str, cli: CommandLine
 ) -> None:
     if option == "--example" and value == "0":
         pytest.skip("the first example is 0")
     given_value = {"--shard": f"1/{value}", "--image-shape": f"{value}x8"}.get(option, value)
-    assert main([*args, option, given_value]) == 2
-    (line,) = [text for text in capsys.readouterr().err.splitlines() if "error: " in text]
+    line = cli.refused(*args, option, given_value, silent=False)
     assert option.strip("-") in line.replace("_", "-")
     assert ("must be" in line, "bug" in line) == (True, False)
     assert {path.name for path in Path().iterdir()} == {"t.csv"}
 
 
-def test_a_budget_without_n_is_at_least_n(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_budget_without_n_is_at_least_n(cli: CommandLine) -> None:
     budget = "44"
     Path("grid.toml").write_text(f"budget = {budget}", "utf-8")
     grid = ("compare", "--grid", "grid.toml", *DATA, "--strategies", "uniform-naive")
     for args in (FIT, (*FIT, "--dry-run"), COMPARE, CALIBRATE, grid):
         option = () if args is grid else ("--budget", budget)
-        assert main([*args, *option]) == 2
-        (line,) = [text for text in capsys.readouterr().err.splitlines() if "error: " in text]
+        line = cli.refused(*args, *option, silent=False)
         n = 60 if args[0] == "fit" else 45
         rule = f"budget must be at least one look for each of the N = {n} training examples"
         assert f"{rule}, got {budget}; write {budget}N for {budget} times N" in line
@@ -82,7 +80,7 @@ def test_budgets_mean_looks_as_numbers_and_with_n(budget: int, n: int) -> None:
 
 
 def test_variables_of_the_environment_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
     runpy.run_path(str(jit.__file__))
@@ -91,7 +89,6 @@ def test_variables_of_the_environment_are_named(
         runpy.run_path(str(jit.__file__))
     monkeypatch.delenv("NUMBA_NUM_THREADS")
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "abc")
-    assert main([*FIT, "--jobs", "-1"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
     text = "the environment variable LOKY_MAX_CPU_COUNT must be a whole number, got 'abc'"
-    assert line == f"boostsample: error: {text}; correct it, or unset it"
+    line = cli.refused(*FIT, "--jobs", "-1", silent=False)
+    assert line == f"{text}; correct it, or unset it"

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.conftest import CommandLine
 from tests.paths import ROOT
 
 
-def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare"]) == 0
-    out, err = capsys.readouterr()
-    tables = re.split(r"\n\n", out)
+def test_the_main_job_without_any_option(cli: CommandLine) -> None:
+    tables = cli("compare").split("\n\n")
     assert re.match(r"digits: 1,347 training and 450 test examples, 10 classes", tables[0])
     header = r"stumps +full +uniform-naive +uniform-1q +uniform-q1 +laminating\n"
     cell = r" +-?\d+\.\d\d \(\d+\.\d\d\)"
@@ -34,13 +30,12 @@ def test_the_main_job_without_any_option(capsys: pytest.CaptureFixture[str]) -> 
     )
     folder = tables[5].strip().removeprefix("results: ")
     assert len(read_results(folder).rows) == 5 * 3 * 3
-    assert "boostsample: boosting" in err
+    assert "boostsample: boosting" in cli.err
 
 
-def test_the_tuning_of_the_page_on_comparing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_tuning_of_the_page_on_comparing(cli: CommandLine) -> None:
     page = (ROOT / "docs" / "comparing.md").read_text("utf-8")
     (command,) = re.findall(r"\n    boostsample compare --tune \\\n +--strategies '(.*)'\n", page)
-    assert main(["compare", "--quiet", "--tune", "--strategies", command]) == 0
-    tables = capsys.readouterr().out.split("\n\n")
+    tables = cli("compare", "--quiet", "--tune", "--strategies", command).split("\n\n")
     for table in (tables[1], tables[4]):
         assert f"\n{table}\n" in page

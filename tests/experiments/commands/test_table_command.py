@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import shutil
 from pathlib import Path
 
+import pandas
 import pytest
 
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.conftest import CommandLine
 
 ONE, TWO = "chess(d=3,J=3,L=3,n=60)", "chess(d=4,J=3,L=3,n=60)"
 QUICK = ["compare", "--rounds", "3,9", "--repeats", "3", "--quiet", "--strategies"]
@@ -31,84 +32,69 @@ def _beside_copies(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.chdir(tmp_path / "x")
 
 
-def test_the_default_is_the_loss_at_equal_stumps(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["table", "one"]) == 0
-    out, err = capsys.readouterr()
+def test_the_default_is_the_loss_at_equal_stumps(cli: CommandLine) -> None:
+    out = cli("table one")
     lines = out.splitlines()
     assert lines[0] == f"{ONE}: log10 loss, mean (std) of 3 repetitions"
     assert lines[1].split() == ["stumps", "full", "uniform-naive:n_features=2"]
     assert [line.split()[0] for line in lines[3:5]] == ["3", "9"]
     assert "Nadeau and Bengio" in out
     assert "\x1b" not in out
-    assert err == ""
+    assert cli.err == ""
 
 
 @pytest.mark.parametrize("at", ["stumps", "looks", "seconds", "stumps=9", "looks=200,300"])
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv"])
-def test_every_axis_in_every_format(capsys: pytest.CaptureFixture[str], at: str, form: str) -> None:
-    args = ["table", "one", "two", "--metric", "error", "--at", at, "--format", form]
-    assert main([*args, "--charged", "--transpose"]) == 0
-    out, err = capsys.readouterr()
+def test_every_axis_in_every_format(cli: CommandLine, at: str, form: str) -> None:
+    options = f"--metric error --at {at} --format {form} --charged --transpose"
+    out = cli(f"table one two {options}")
     assert ONE in out
     assert TWO in out
-    assert err == ""
+    assert cli.err == ""
 
 
-def test_a_file_has_what_would_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_has_what_would_be_printed(cli: CommandLine) -> None:
     for form, name in (("text", "x.txt"), ("markdown", "x.md"), ("latex", "x.tex")):
-        assert main(["table", "one", "--format", form]) == 0
-        printed = capsys.readouterr().out
-        assert main(["table", "one", "-o", name]) == 0  # the format follows from the name
-        assert capsys.readouterr() == (f"tables: {name}\n", "")
+        printed = cli(f"table one --format {form}")
+        assert cli(f"table one -o {name}") == f"tables: {name}\n"  # the format is that of the name
+        assert cli.err == ""
         assert Path(name).read_text(encoding="utf-8") == printed
-    assert main(["table", "two", "one", "-o", "x.CSV", "--format", "csv"]) == 0
-    with Path("x.CSV").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["data"] for row in rows] == [TWO] * 4 + [ONE] * 4
+    cli("table two one -o x.CSV --format csv")
+    assert pandas.read_csv("x.CSV")["data"].tolist() == [TWO] * 4 + [ONE] * 4
 
 
-def test_columns_are_chosen_ordered_and_renamed(capsys: pytest.CaptureFixture[str]) -> None:
-    chosen = ["--strategies", "uniform-naive,full", "--data", TWO, "--rename", "full=All"]
-    assert main(["table", "one", "two", *chosen]) == 0
-    lines = capsys.readouterr().out.splitlines()
+def test_columns_are_chosen_ordered_and_renamed(cli: CommandLine) -> None:
+    chosen = f"--strategies uniform-naive,full --data {TWO} --rename full=All"
+    lines = cli(f"table one two {chosen}").splitlines()
     assert lines[0].startswith(f"{TWO}: log10 loss")
     assert lines[1].split() == ["stumps", "uniform-naive:n_features=2", "All"]
     assert not any(line.startswith(f"{ONE}: ") for line in lines)
 
 
-def test_a_width_cuts_latex_between_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    panels = []
-    for width in ("170pt", "7in"):
-        assert main(["table", "one", "--format", "latex", "--width", width]) == 0
-        panels.append(capsys.readouterr().out.count(r"\toprule"))
-    assert panels == [2, 1]
+def test_a_width_cuts_latex_between_columns(cli: CommandLine) -> None:
+    for width, n_panels in (("170pt", 2), ("7in", 1)):
+        assert cli(f"table one --format latex --width {width}").count(r"\toprule") == n_panels
 
 
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (["old"], 1, "'old' is not a folder; name one that"),
-        (["one", "--at", "look"], 2, "unknown axis 'look' (did you mean 'looks'?)"),
-        (["one", "--strategies", "ful"], 2, "unknown strategy of these results 'ful' (did you"),
-        (["one", "--data", "chess"], 2, "unknown data set of these results 'chess'"),
-        (["one", "--rename", "full"], 2, "--rename must be OLD=NEW pairs separated by commas"),
-        (["one", "--width", "3in"], 2, "--width is a width of latex, got the format text"),
-        (["one", "--width", "3", "--format", "latex"], 2, "--width must be a length in pt, in"),
-        (["one", "--format", "markdwn"], 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
-        (["one", "-o", "x.md", "--format", "csv"], 2, "must end in .csv, got 'x.md'"),
-        (["one", "-o", "no/x.md"], 1, "the file of tables 'no/x.md' cannot be written"),
-        (["one", "-o", "there.md"], 2, "must be new, but 'there.md' exists"),
+        ("old", 1, "'old' is not a folder; name one that"),
+        ("one --at look", 2, "unknown axis 'look' (did you mean 'looks'?)"),
+        ("one --strategies ful", 2, "unknown strategy of these results 'ful' (did you"),
+        ("one --data chess", 2, "unknown data set of these results 'chess'"),
+        ("one --rename full", 2, "--rename must be OLD=NEW pairs separated by commas"),
+        ("one --width 3in", 2, "--width is a width of latex, got the format text"),
+        ("one --width 3 --format latex", 2, "--width must be a length in pt, in"),
+        ("one --format markdwn", 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
+        ("one -o x.md --format csv", 2, "must end in .csv, got 'x.md'"),
+        ("one -o no/x.md", 1, "the file of tables 'no/x.md' cannot be written"),
+        ("one -o there.md", 2, "must be new, but 'there.md' exists"),
     ],
 )
-def test_what_is_refused(
-    capsys: pytest.CaptureFixture[str], args: list[str], code: int, message: str
-) -> None:
+def test_what_is_refused(cli: CommandLine, args: str, code: int, message: str) -> None:
     Path("there.md").write_text("mine", encoding="utf-8")
-    assert main(["table", *args]) == code
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert message in err
-    assert err.count("\n") == 1
+    assert message in cli.refused(f"table {args}", code=code)
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["one", "there.md", "two"]
     assert Path("there.md").read_text(encoding="utf-8") == "mine"
 
@@ -132,22 +118,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def test_the_validation_has_a_row_for_each_strategy(
-    folders: dict[str, str], capsys: pytest.CaptureFixture[str]
+    folders: dict[str, str], cli: CommandLine
 ) -> None:
     held, tested = folders.values()
-    assert main(["validate", held, tested]) == 0
-    text = capsys.readouterr().out
+    text = cli("validate", held, tested)
     assert text.startswith(f"{DATA}:validation=0.2: smoothed errors in percent, mea")
     assert [line.split()[0] for line in text.splitlines()[3:5]] == ["uniform-naive", "laminating"]
-    assert main(["validate", held]) == 0
-    assert "test error" not in capsys.readouterr().out.partition("\n\n")[0]
-    assert main(["validate", held, tested, "-o", "x.csv"]) == 0
-    with Path("x.csv").open() as stream:
-        rows = list(csv.DictReader(stream))
-    assert [row["variants"] for row in rows] == ["2", "1"]
-    assert all(float(row["test_mean"]) >= 0 for row in rows)
-    assert main(["validate", held, tested, "-o", "x.csv"]) == 2
-    assert main(["validate", held, tested, "-o", "x.csv", "--overwrite"]) == 0
+    assert "test error" not in cli("validate", held).partition("\n\n")[0]
+    cli("validate", held, tested, "-o", "x.csv")
+    rows = pandas.read_csv("x.csv")
+    assert rows["variants"].tolist() == [2, 1]
+    assert (rows["test_mean"] >= 0).all()
+    cli.refused("validate", held, tested, "-o", "x.csv")
+    cli("validate", held, tested, "-o", "x.csv", "--overwrite")
 
 
 def test_more_scores_are_added_to_a_finished_folder_without_training() -> None:
@@ -172,9 +155,6 @@ def test_more_scores_are_added_to_a_finished_folder_without_training() -> None:
     ],
 )
 def test_what_validate_refuses(
-    folders: dict[str, str], args: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    folders: dict[str, str], args: list[str], says: str, cli: CommandLine
 ) -> None:
-    assert main(["validate", *(folders.get(arg, arg) for arg in args)]) == 2
-    err = capsys.readouterr().err
-    assert says in err
-    assert err.count("\n") == 1
+    assert says in cli.refused("validate", *(folders.get(arg, arg) for arg in args)) + "\n"

@@ -18,6 +18,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.table_reader import label_values, number_classes, read_table
+from tests.experiments.conftest import CommandLine
 
 NAN = np.nan
 N = 40
@@ -112,14 +113,12 @@ GOOD: dict[str, tuple[Any, ...]] = {
 
 
 @pytest.mark.parametrize("case", GOOD.values(), ids=GOOD)
-def test_every_way_reads_the_same(
-    case: tuple[Any, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_way_reads_the_same(case: tuple[Any, ...], cli: CommandLine) -> None:
     content, columns, classes, *options = case
     file = "".join([write(content), *options])
     table = read_table(file, label="y")
     in_python = MODEL.fit(table.drop(columns="y"), table["y"])
-    assert main(["fit", file, "--target", "y", *ONE_ROUND, "--no-check", "-o", "m.bsm"]) == 0
+    cli("fit", file, "--target", "y", *ONE_ROUND, "--no-check", "-o", "m.bsm")
     by_fit = BoostSampleClassifier.load("m.bsm")
     for model in (in_python, by_fit):
         made = model.feature_names_in_ if model.columns_ is None else model.columns_.names
@@ -133,9 +132,8 @@ def test_every_way_reads_the_same(
     if learned is not None:
         X = learned.transform(table.drop(columns="y"))
         np.testing.assert_array_equal(data.X, X)
-    capsys.readouterr()
-    assert main(["predict", "m.bsm", file, "--target", "y"]) == 0
-    assert capsys.readouterr().out.count("\n") == len(table) + 1 == len(data.X) + 1
+    out = cli("predict", "m.bsm", file, "--target", "y")
+    assert out.count("\n") == len(table) + 1 == len(data.X) + 1
 
 
 def index(values: Any) -> bytes:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plan.grid import (
     combined_grid,
     grid_entries,
@@ -23,6 +22,7 @@ from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.names import Alternatives
+from tests.experiments.conftest import CommandLine
 
 ENTRIES = """
 title = "Two of them"
@@ -197,30 +197,26 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
         ]
 
 
-def test_options_must_not_contradict_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_must_not_contradict_a_file(cli: CommandLine) -> None:
     Path("grid.toml").write_text(ENTRIES, "utf-8")
-    assert main(["compare", "--grid", "grid.toml", "--repeats", "3", "--seed", "6"]) == 2
-    err = capsys.readouterr().err
+    line = cli.refused("compare --grid grid.toml --repeats 3 --seed 6")
     for part in ("has 2 errors: (1) --repeats: the grid has another repeats", "; (2) --seed: "):
-        assert part in err
+        assert part in line
     assert [path.name for path in Path().iterdir()] == ["grid.toml"]
 
 
-def test_a_file_and_options_that_complete_it_make_a_run(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_file_and_options_that_complete_it_make_a_run(cli: CommandLine) -> None:
     text = ENTRIES.replace("repeats = 2\n", "").replace("history = true\n", "")
     Path("grid.toml").write_text(text, "utf-8")
-    args = ["compare", "--grid", "grid.toml", "--repeats", "1", "--seed", "5", "--results", "new"]
-    assert main(args) == 0
-    out = capsys.readouterr().out
+    command = "compare --grid grid.toml --repeats 1 --seed 5 --results new"
+    out = cli(command)
     names = ["chess(d=3,J=3,L=3,n=60)", "diagonal(d=5,J=4,q=0.1,n=60)"]
     for name in names:
         assert f"{name}: 45 training and 15 test examples" in out
     found = read_results("new")
     assert [row["data"] for row in found.rows] == [name for name in names for _ in range(2 + 4 + 2)]
     settings = json.loads(Path("new/plan.json").read_text())
-    assert settings["command"] == ["boostsample", *args]
+    assert settings["command"] == ["boostsample", *command.split()]
     assert settings["data_sets"][1]["strategies"][0]["budget"] == [405]
 
 
@@ -244,14 +240,13 @@ def test_tables_and_texts_of_files_say_the_same() -> None:
         prepare_all(read(both.replace('name = "other", ', "")))
 
 
-def test_errors_of_several_data_sets_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_several_data_sets_are_told_at_once(cli: CommandLine) -> None:
     text = 'data = ["digit", "chess(d=0)", "chess(d=3,n=60)"]\nstrategies = ["laminating"]\n'
     Path("grid.toml").write_text(f'{text}budget = "0.01N"', "utf-8")
-    assert main(["compare", "--grid", "grid.toml"]) == 2
-    err = capsys.readouterr().err
-    assert "has 3 errors: (1) digit: unknown data set 'digit'" in err
-    assert "(2) chess(d=0): " in err
-    assert "(3) chess(d=3,n=60): budget must be at least 1 look, got 0.01N" in err
+    line = cli.refused("compare --grid grid.toml")
+    assert "has 3 errors: (1) digit: unknown data set 'digit'" in line
+    assert "(2) chess(d=0): " in line
+    assert "(3) chess(d=3,n=60): budget must be at least 1 look, got 0.01N" in line
 
 
 GRIDS = {

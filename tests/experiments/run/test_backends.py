@@ -21,7 +21,6 @@ from boostsample.experiments.cells.training import (
     TrainingWatch,
     train_cell,
 )
-from boostsample.experiments.commands.cli import main
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -29,6 +28,7 @@ from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backends import Backend, WorkerLost
 from boostsample.experiments.run.comparison import check_backend, compare_all, open_backend
+from tests.experiments.conftest import CommandLine
 from tests.experiments.small_runs import thirds, timeless
 
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
@@ -70,57 +70,54 @@ def test_without_distributed_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch
     check_backend("loky", None)
 
 
+@pytest.fixture
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("_in_an_empty_folder")
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ("--backend mpi", "backend must be one of"),
+        ("--shard 0/3", "shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got '0/3'"),
+        ("--shard 4/3", "got '4/3'"),
+        ("--shard 1/3", "--shard needs the folder that all shares fill; add --results DIR"),
+    ],
+)
 def test_the_command_refuses_before_anything_is_made(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cli: CommandLine, args: str, message: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    for args, message in (
-        (["--backend", "mpi"], "backend must be one of"),
-        (["--shard", "0/3"], "shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got '0/3'"),
-        (["--shard", "4/3"], "got '4/3'"),
-        (["--shard", "1/3"], "--shard needs the folder that all shares fill; add --results DIR"),
-    ):
-        assert main(["compare", "--data", "chess(d=3,n=60)", *args]) == 2
-        assert message in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+    assert message in cli.refused(f"compare --data chess(d=3,n=60) {args}")
+    assert list(Path().iterdir()) == []
 
 
-def test_shards_of_the_command_fill_one_folder(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    args = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
-    assert main([*args, "--results", "whole", "--quiet"]) == 0
-    table = capsys.readouterr().out
-    assert main([*args, "--results", "shared", "--shard", "1/2"]) == 0
-    told = capsys.readouterr().out
-    assert told == "share 1/2 is done; 5 of 10 runs are saved\nresults: shared\n"
-    found = read_results("shared")
-    assert found.missing == 5
-    assert main([*args, "--results", "shared", "--shard", "2/2", "--quiet"]) == 0
-    assert capsys.readouterr().out.splitlines()[:12] == table.splitlines()[:12]
+@pytest.mark.usefixtures("_in_an_empty_folder")
+def test_shards_of_the_command_fill_one_folder(cli: CommandLine) -> None:
+    command = "compare --data chess(d=3,n=60) --rounds 2,4 --repeats 2"
+    table = cli(f"{command} --results whole --quiet")
+    out = cli(f"{command} --results shared --shard 1/2")
+    assert out == "share 1/2 is done; 5 of 10 runs are saved\nresults: shared\n"
+    assert read_results("shared").missing == 5
+    out = cli(f"{command} --results shared --shard 2/2 --quiet")
+    assert out.splitlines()[:12] == table.splitlines()[:12]
     assert len(read_results("shared").rows) == 5 * 2 * 2
 
 
-@pytest.mark.parametrize("more", [["--rounds", "3,4"], ["--rounds", "4", "--history"]])
+@pytest.mark.usefixtures("_in_an_empty_folder")
+@pytest.mark.parametrize("more", ["--rounds 3,4", "--rounds 4 --history"])
 def test_a_share_of_a_grown_grid_leaves_the_folder_readable(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    more: list[str],
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch, more: str
 ) -> None:
     """Cells without the scores or searches of the grown grid count as missing."""
-    monkeypatch.chdir(tmp_path)
-    args = ["compare", "--data", "chess(d=3,n=60)", "--repeats", "1", "--results", "new", "--quiet"]
+    command = "compare --data chess(d=3,n=60) --repeats 1 --results new --quiet"
     monkeypatch.setattr(tasks, "_CURVE_POINTS", 2)
-    assert main([*args, "--rounds", "4"]) == 0
-    assert main([*args, *more, "--shard", "1/5"]) == 0
-    assert "share 1/5 is done; 5 of 5 runs are saved" in capsys.readouterr().out
+    cli(f"{command} --rounds 4")
+    assert "share 1/5 is done; 5 of 5 runs are saved" in cli(f"{command} {more} --shard 1/5")
     assert read_results("new").missing == 4
-    assert main(["table", "new"]) == 0
-    assert main([*args, *more]) == 0
-    found = read_results("new")
-    assert found.missing == 0
+    cli("table new")
+    cli(f"{command} {more}")
+    assert read_results("new").missing == 0
 
 
 def test_processes_give_the_rows_of_threads() -> None:
