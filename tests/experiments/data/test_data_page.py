@@ -33,26 +33,16 @@ def table(section: str) -> list[list[list[str]]]:
     return [[re.findall(r"`([^`]+)`", cell) for cell in row] for row in rows]
 
 
-def test_the_formats_are_those_of_the_code() -> None:
+def test_the_tables_are_those_of_the_code() -> None:
     listed = {kind: (suffixes, options) for [kind], suffixes, options in table("Formats")}
     assert list(listed) == list(dataset_files._READERS)
     known = {suffix: kind for kind, (suffixes, _) in listed.items() for suffix in suffixes}
     assert known == dataset_files._SUFFIXES
-    for kind, (_, options) in listed.items():
-        assert tuple(options) == dataset_files.OPTIONS[kind]
-
-
-def test_the_options_are_those_of_the_code() -> None:
+    assert {kind: tuple(options) for kind, (_, options) in listed.items()} == dataset_files.OPTIONS
     assert [name for [name], _ in table("Options")] == list(FILE_OPTIONS)
-
-
-def test_the_named_sets_are_those_of_the_code() -> None:
     assert tuple(name for [name], *_ in table("Named data sets")) == dataset_names()
-
-
-def test_the_missing_values_are_those_of_the_code() -> None:
-    listed = PAGE.split("in upper or lower case:")[1].split(". Stumps")[0]
-    assert {mark.lower() for mark in re.findall(r"`([^`]+)`", listed)} | {""} == MISSING_MARKS
+    marks = PAGE.split("in upper or lower case:")[1].split(". Stumps")[0]
+    assert {mark.lower() for mark in re.findall(r"`([^`]+)`", marks)} | {""} == MISSING_MARKS
 
 
 def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:

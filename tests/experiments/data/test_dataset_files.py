@@ -42,18 +42,11 @@ def refused(error: type[Exception], says: str, call: Any, *args: Any, **options:
     assert "\n" not in str(raised.value)
 
 
-# ------------------------------------------------------------------------------------- any file
-
-
-def test_a_file_must_exist_and_have_a_known_format(tmp_path: Path) -> None:
-    missing = str(tmp_path / "none.csv")
-    refused(
-        DataError, f"{missing!r} must be an existing file; there is none", load_dataset, missing
-    )
-    other = tmp_path / "mine.xls"
-    other.write_text("1,2,a\n")
-    refused(SettingError, "cannot tell the format of", load_dataset, other)
-    refused(SettingError, "give kind=, one of csv, parquet, npz, svmlight", load_dataset, other)
+def test_a_file_must_exist_and_have_a_known_format() -> None:
+    refused(DataError, "'no.csv' must be an existing file; there is none", load_dataset, "no.csv")
+    Path("mine.xls").write_text("1,2,a\n")
+    for says in ("cannot tell the format of", "give kind=, one of csv, parquet, npz, svmlight"):
+        refused(SettingError, says, load_dataset, Path("mine.xls"))
 
 
 def test_a_path_is_never_a_name() -> None:
@@ -61,9 +54,6 @@ def test_a_path_is_never_a_name() -> None:
     assert load_dataset("./chess", kind="csv").X.shape == (2, 1)
     assert load_dataset(Path("chess"), kind="csv").X.shape == (2, 1)
     assert load_dataset("chess").X.shape == (1000, 10)
-
-
-# ------------------------------------------------------------------------------------------- npz
 
 
 def test_npz_table(tmp_path: Path) -> None:
@@ -149,8 +139,6 @@ def test_damaged_npz(tmp_path: Path) -> None:
         refused(DataError, f"{path} {says}", load_dataset, path)
 
 
-# -------------------------------------------------------------------------------------- svmlight
-
 SVM = "1 1:0.5 3:2\n-1 2:1\n+1 3:nan # comment\n"
 
 
@@ -203,9 +191,6 @@ def test_svmlight_too_wide_for_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     refused(DataError, says, load_dataset, path)
     monkeypatch.setattr(dataset_files, "machine_memory", lambda: 9e6)
     assert load_dataset(path).X.shape == (2, 1000000)
-
-
-# --------------------------------------------------------------------------------------- options
 
 
 @pytest.mark.parametrize(
