@@ -26,6 +26,7 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import comparison as compare_module
 from boostsample.strategies import UniformNaive
+from tests.experiments.conftest import CommandLine
 from tests.experiments.kills import content
 from tests.paths import ROOT
 
@@ -212,22 +213,21 @@ def in_round(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.mark.parametrize("number", STOPPING)
 def test_a_signal_ends_a_fit_after_its_checkpoint_is_saved(
-    number: int, in_round: Any, capsys: pytest.CaptureFixture[str]
+    number: int, in_round: Any, cli: CommandLine
 ) -> None:
     before = [signal.getsignal(number_of_signal) for number_of_signal in STOPPING]
     in_round(3, lambda: signal.raise_signal(number))
-    assert main([*FIT, "--checkpoint", "c"]) == 128 + number
-    last = capsys.readouterr().err.splitlines()[-2:]
+    cli(*FIT, "--checkpoint", "c", code=128 + number)
+    last = cli.err.splitlines()[-2:]
     assert last[0].endswith("holds the rounds up to 3; the same run goes on from there")
     assert last[1] == f"boostsample: error: stopped by {signal.Signals(number).name}"
     assert [signal.getsignal(number_of_signal) for number_of_signal in STOPPING] == before
     in_round(0, lambda: None)
-    assert main([*FIT, "--checkpoint", "c"]) == 0
-    assert "6 rounds" in capsys.readouterr().out
+    assert "6 rounds" in cli(*FIT, "--checkpoint", "c")
 
 
 def test_a_signal_ends_compare_and_the_same_command_goes_on(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
     def save_and_signal(store: FolderStore, task: CellTask, cell: Cell) -> None:
         save(store, task, cell)
@@ -237,9 +237,7 @@ def test_a_signal_ends_compare_and_the_same_command_goes_on(
     args = [*QUICK, "--strategies", "uniform-naive", "--results", "r", "--quiet"]
     with monkeypatch.context() as patch:
         patch.setattr(FolderStore, "save", save_and_signal)
-        assert main(args) == 143
-    line = "boostsample: error: stopped by SIGTERM"
-    assert capsys.readouterr().err.splitlines() == [line]
+        assert cli.refused(*args, code=143) == "stopped by SIGTERM"
     assert [path.suffix for path in Path("r/cells").iterdir()] == [".npz"]
     assert main(args) == 0
 
@@ -255,12 +253,10 @@ def test_an_ignored_sighup_stays_ignored(in_round: Any) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_a_model_that_cannot_be_written_is_saved_elsewhere(
-    in_round: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_cannot_be_written_is_saved_elsewhere(in_round: Any, cli: CommandLine) -> None:
     in_round(3, lambda: Path("m.bsm").write_text("of another process", "utf-8"))
-    assert main(list(FIT)) == 1
-    (line,) = errors(capsys.readouterr().err)
+    cli(*FIT, code=1)
+    (line,) = errors(cli.err)
     assert "must be new, but" in line
     match = re.search(r"the trained model is saved as '(.*)' instead", line)
     assert match is not None, line
@@ -290,11 +286,11 @@ def _fill(folder: Path) -> None:
 
 
 def test_a_disk_that_is_full_in_the_end_loses_no_model(
-    small_disk: Path, in_round: Any, capsys: pytest.CaptureFixture[str]
+    small_disk: Path, in_round: Any, cli: CommandLine
 ) -> None:
     in_round(3, lambda: _fill(small_disk))
-    assert main([*FIT, "-o", str(small_disk / "m.bsm")]) == 1
-    (line,) = errors(capsys.readouterr().err)
+    cli(*FIT, "-o", str(small_disk / "m.bsm"), code=1)
+    (line,) = errors(cli.err)
     assert "No space left on device; make room or name another file; the trained model" in line
     saved = Path(line.split("'")[-2])
     assert len(BoostSampleClassifier.load(saved).model_) == 6
@@ -303,7 +299,7 @@ def test_a_disk_that_is_full_in_the_end_loses_no_model(
 
 
 def test_a_disk_that_is_full_is_found_before_any_work(
-    small_disk: Path, in_round: Any, capsys: pytest.CaptureFixture[str]
+    small_disk: Path, in_round: Any, cli: CommandLine
 ) -> None:
     trained: list[bool] = []
     in_round(1, lambda: trained.append(True))
@@ -313,24 +309,22 @@ def test_a_disk_that_is_full_is_found_before_any_work(
         (*FIT, "-o", f"{small_disk}/m.bsm"),
         ("calibrate", *data, "--csv", f"{small_disk}/c.csv"),
     ):
-        assert main(list(args)) == 1
-        assert "No space left on device" in errors(capsys.readouterr().err)[0]
+        cli(*args, code=1)
+        assert "No space left on device" in errors(cli.err)[0]
     assert not trained
     assert [path.name for path in small_disk.iterdir()] == ["fill"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="files have no size limit there")
-def test_a_model_without_room_anywhere_is_told(
-    in_round: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_without_room_anywhere_is_told(in_round: Any, cli: CommandLine) -> None:
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     in_round(3, lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1500, before[1])))
     try:
-        assert main(list(FIT)) == 1
+        cli(*FIT, code=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    (line,) = errors(capsys.readouterr().err)
+    (line,) = errors(cli.err)
     assert "File too large; make room or name another file; the trained model could not" in line
     assert [path.name for path in Path().iterdir()] == ["t.csv"]
