@@ -194,15 +194,15 @@ def rooms_table() -> str:
                 ]
             elif not room.startswith("_"):
                 place = room if room in TOPS else f"boostsample/{room}"
-                ending = "/" if (ROOT / place).is_dir() else ".py"
+                ending = "/" if (ROOT / place / "__init__.py").is_file() else ".py"
                 lines.append(f"| `{place}{ending}` | {_subject(place)} |")
     return "\n".join(lines)
 
 
 def _subject(place: str) -> str:
     """The first line of the docstring of a room."""
-    path = ROOT / place
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    path = ROOT / place / "__init__.py"
+    path = path if path.is_file() else (ROOT / place).with_suffix(".py")
     text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
     return text.partition("\n")[0].rstrip(".")
 
