@@ -52,14 +52,14 @@ from boostsample.classifier.inputs.fit_inputs import (
     make_families,
     merged_columns,
 )
-from boostsample.classifier.inputs.fit_rows import (
+from boostsample.classifier.inputs.frames import frame_of
+from boostsample.classifier.inputs.held_rows import (
     HeldScores,
     check_held,
     eval_sets,
     held_labels,
     validation_is_used,
 )
-from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import (

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from boostsample.classifier.inputs.fit_rows import HeldScores
+from boostsample.classifier.inputs.held_rows import HeldScores
 from boostsample.classifier.prediction.probabilities import (
     best_temperature,
     log_probabilities,

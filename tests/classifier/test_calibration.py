@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores
+from boostsample.classifier.inputs.held_rows import FitRows, HeldScores
 from boostsample.classifier.prediction.probabilities import (
     best_temperature,
     label_offsets,

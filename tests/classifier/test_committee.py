@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss
 
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.classifier.fit_run import fit_seed, split_stream
-from boostsample.classifier.inputs.fit_rows import FitRows, folds
+from boostsample.classifier.inputs.held_rows import FitRows, folds
 from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster

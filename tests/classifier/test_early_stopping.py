@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score, log_loss, recall_score
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.classifier.early_stopping import EvalMetric, RoundScores
-from boostsample.classifier.inputs.fit_rows import FitRows, HeldScores, held_out
+from boostsample.classifier.inputs.held_rows import FitRows, HeldScores, held_out
 from boostsample.classifier.prediction import prediction_mixin
 from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
 from boostsample.labels import classify, encode

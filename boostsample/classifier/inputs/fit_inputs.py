@@ -21,7 +21,6 @@ from boostsample.checks import (
     columns_merged_by_float32,
     warn_of_merged_columns,
 )
-from boostsample.classifier.inputs.fit_rows import FitRows
 from boostsample.classifier.inputs.frames import (
     FrameColumn,
     TableColumns,
@@ -29,6 +28,7 @@ from boostsample.classifier.inputs.frames import (
     is_frame,
     is_number,
 )
+from boostsample.classifier.inputs.held_rows import FitRows
 from boostsample.classifier.inputs.seen_columns import (
     SeenColumns,
     check_container,

@@ -52,7 +52,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
-from boostsample.classifier.inputs.fit_rows import HeldScores
+from boostsample.classifier.inputs.held_rows import HeldScores
 from boostsample.labels import classify
 from boostsample.models.model import Model
 from boostsample.rows.weights import initial_weights
