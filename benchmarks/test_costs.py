@@ -155,7 +155,7 @@ def time_parts(booster: Booster, monkeypatch: pytest.MonkeyPatch) -> dict[str, f
     `own` is the strategy's own work, `search` and `modelling` are its searches for each purpose;
     the rest of a round is the loop's finish on all examples.
     """
-    parts = dict.fromkeys(("own", "draw", "search", "modelling"), 0.0)
+    parts = {"own": 0.0, "draw": 0.0, "search": 0.0, "modelling": 0.0}
 
     def time_method(owner: Any, name: str, part: str) -> None:
         method = getattr(owner, name)

@@ -242,13 +242,14 @@ def _compiled(
         raise TypeError(f"{function.__qualname__} is a closure; compile it with kernel_for(sizes)")
     for name in ("__name__", "__qualname__"):
         setattr(function, name, "_".join([getattr(function, name), *map(str, sizes)]))
-    compiled: Any = numba.njit(
-        nogil=True,
-        error_model="numpy",
-        no_cfunc_wrapper=True,  # nothing calls kernels from C
-        no_cpython_wrapper=inner,
-        _nrt=allocates,
-    )(function)
+    options: dict[str, Any] = {
+        "nogil": True,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,  # nothing calls kernels from C
+        "no_cpython_wrapper": inner,
+        "_nrt": allocates,
+    }
+    compiled: Any = numba.njit(**options)(function)
     if COMPILED:
         if inner:
             compiled.__class__ = _Inner

@@ -7,7 +7,9 @@ that this process builds. Each worker receives the data once, with a cell only i
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import time
 from abc import abstractmethod
@@ -15,9 +17,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from boostsample.errors import StrategyError, one_line
+from boostsample.errors import DataError, StrategyError, one_line, os_fault
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
@@ -158,12 +161,14 @@ def without_terminal() -> Iterator[None]:
 class _Orphan(TrainingWatch):
     """Ends a process whose parent has died."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path) -> None:
         super().__init__()
+        self._folder = folder
         self._parent = os.getppid()
 
     def check(self) -> None:
         if os.getppid() != self._parent:
+            shutil.rmtree(self._folder, ignore_errors=True)
             os._exit(1)
 
 
@@ -171,23 +176,44 @@ _here: dict[str, Any] = {}
 """Of a worker process: its plan and its `Workplace`."""
 
 
-def _begin_work(prepared: Prepared) -> None:
+def _write(path: Path, value: Any) -> None:
+    """Write a value to a file for another process."""
+    from joblib.externals.loky.backend import reduction
+
+    try:
+        with path.open("wb") as stream:
+            reduction.dump(value, stream)
+    except OSError as error:
+        raise DataError(
+            f"processes cannot exchange cells in '{path.parent}': {os_fault(error)}; make room, or "
+            "set TMPDIR to another folder"
+        ) from error
+
+
+def _read(path: Path) -> Any:
+    """Read a value of `_write`, from a folder that only this user can write to."""
+    from joblib.externals.loky.backend import reduction
+
+    return reduction.loads(path.read_bytes())
+
+
+def _begin_work(plan: Path) -> None:
     """Keep the data in a new worker process."""
     from joblib.externals.loky import process_executor
 
     process_executor._USE_PSUTIL = False  # banks that are kept would be taken for a leak
     for number in _OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)  # the parent ends us
-    _here.update(prepared=prepared, workplace=Workplace())
+    _here.update(prepared=_read(plan), workplace=Workplace())
 
 
-def _work(task: CellTask, before: Cell | None) -> Cell:
-    """Train a cell in a worker process."""
+def _work(ask: Path, answer: Path) -> None:
+    """Train the cell of one file in a worker process, and write it to the other."""
     from joblib.externals.loky.backend import reduction
 
     try:
-        cell: Cell = _here["workplace"].work(_here["prepared"], task, before, _Orphan())
-        return cell
+        watch = _Orphan(answer.parent)
+        _write(answer, _here["workplace"].work(_here["prepared"], *_read(ask), watch))
     except Exception as error:
         try:
             reduction.loads(reduction.dumps(error))
@@ -197,14 +223,19 @@ def _work(task: CellTask, before: Cell | None) -> Cell:
 
 
 class _Process:
-    """An executor of loky with one process, so that a lost process costs no cell but its own."""
+    """An executor of loky with one process, so that a lost process costs no cell but its own.
 
-    def __init__(self, prepared: Prepared) -> None:
+    Data and cells go through files: whoever has a long message for a process in a pipe, or from it,
+    waits for ever once the process is stopped or killed in the middle of it.
+    """
+
+    def __init__(self, plan: Path) -> None:
         from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
         self._executor: Any = ProcessPoolExecutor(
-            1, timeout=_IDLE, initializer=_begin_work, initargs=(prepared,), env=_ONE_THREAD
+            1, timeout=_IDLE, initializer=_begin_work, initargs=(plan,), env=_ONE_THREAD
         )
+        self._folder = plan.parent
         self._stopped_since: float | None = None
         self.cell: Future[Cell] | None = None
 
@@ -222,18 +253,24 @@ class _Process:
         """Train a cell; the future has the error `WorkerLost` if the process ends before."""
         cell: Future[Cell] = Future()
         self.cell = cell
+        ask, answer = (self._folder / f"{task.key}-{id(cell)}-{end}" for end in ("ask", "answer"))
+        _write(ask, (task, before))
 
-        def finish(future: Future[Cell]) -> None:
+        def finish(future: Future[None]) -> None:
             error = CancelledError() if future.cancelled() else future.exception()
             if isinstance(error, BrokenExecutor | CancelledError) or self._executor._flags.shutdown:
                 error = WorkerLost("its process has ended")
-            if error is None:
-                cell.set_result(future.result())
-            else:
-                cell.set_exception(error)
+            try:
+                if error is not None:
+                    raise error
+                cell.set_result(_read(answer))
+            except BaseException as fault:
+                cell.set_exception(fault)
+            for path in (ask, answer):
+                path.unlink(missing_ok=True)
 
         with without_terminal():  # which starts the process
-            self._executor.submit(_work, task, before).add_done_callback(finish)
+            self._executor.submit(_work, ask, answer).add_done_callback(finish)
         return cell
 
     def check_stopped(self) -> None:
@@ -268,13 +305,19 @@ class _Processes(Backend):
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers)
         self._workers: list[_Process] = []
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._plan = Path()
 
     def begin(self, prepared: Prepared) -> None:
         self.end()
         super().begin(prepared)
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="boostsample-", ignore_cleanup_errors=True
+        )
+        self._plan = Path(self._folder.name) / "plan"
+        _write(self._plan, prepared)
 
     def submit(self, task: CellTask, before: Cell | None, watch: TrainingWatch) -> Future[Cell]:
-        assert self._prepared is not None
         for lost in [worker for worker in self._workers if worker.is_lost]:
             self._workers.remove(lost)
             lost.close()
@@ -282,7 +325,7 @@ class _Processes(Backend):
         if idle:
             worker = idle[0]
         else:
-            worker = _Process(self._prepared)
+            worker = _Process(self._plan)
             self._workers.append(worker)
         return worker.train(task, before)
 
@@ -294,3 +337,6 @@ class _Processes(Backend):
         for worker in self._workers:
             worker.close()
         self._workers.clear()
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None

@@ -78,7 +78,9 @@ def test_a_comparison_without_memory_ends_with_one_line(tmp_path: Path) -> None:
     assert len(refused) == 4
     for error, code in zip(refused[::2], refused[1::2], strict=True):
         assert re.match(
-            r"boostsample: error: (out of memory|\S+ .*, it needs more memory than)", error
+            r"boostsample: error: (out of memory|no thread can be started: memory|"
+            r"\S+ .*, it needs more memory than)",
+            error,
         )
         assert code == "exit code 1"
     assert len(read_results(tmp_path / "found").rows) == 1

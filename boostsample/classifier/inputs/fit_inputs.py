@@ -294,7 +294,8 @@ def as_numbers(X: Any, check: Callable[..., Any]) -> Any:
 
 def _fault(X: Any) -> str:
     """What is wrong with a value of X, and where; empty if scikit-learn's error says it."""
-    if isinstance(X, list | tuple | np.ndarray) and len(X) and isinstance(X[0], str):
+    is_array = isinstance(X, list | tuple | np.ndarray)
+    if is_array and len(X) and isinstance(X[0], str):
         return (
             "X holds documents, but these families read numbers; pass for example "
             "families=[boostsample.families.text_family(documents)] of the training documents"
@@ -302,7 +303,7 @@ def _fault(X: Any) -> str:
     if is_frame(X):
         TableColumns.learn(X).transform(X)  # names the column
         return ""
-    if hasattr(X, "tocsc"):  # a matrix that may be too large as an array
+    if not is_array and hasattr(X, "tocsc"):  # a matrix that may be too large as an array
         X = X.toarray() if np.isinf(X.tocsc().data).any() else 0.0
     try:
         table = np.asarray(X)

@@ -348,7 +348,8 @@ def _write_parts(
         dates = np.full(codes.size, "NaT", "M8[s]")
     import pandas
 
-    calendar, days, day = pandas.DatetimeIndex(dates), dates.astype("M8[D]"), np.timedelta64(1, "D")
+    calendar, days = pandas.DatetimeIndex(dates), dates.astype("M8[D]")
+    day: Any = np.timedelta64(1, "D")
     numbers = {
         "days": (days - np.datetime64(0, "D")) / day + (dates - days) / day,
         "year": calendar.year,

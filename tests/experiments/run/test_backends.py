@@ -34,9 +34,11 @@ from tests.experiments.small_runs import thirds, timeless
 LIST = "laminating,uniform-naive:n_features=2,mas-naive"
 
 
-def prepared_for(n_rounds: int = 12, repeats: int = 2, strategies: str = LIST) -> Prepared:
+def prepared_for(
+    n_rounds: int = 12, repeats: int = 2, strategies: str = LIST, n_rows: int = 160
+) -> Prepared:
     plan = Plan(strategies=parse_names(strategies), marks=(3, n_rounds), repeats=repeats)
-    return prepare(thirds(), plan)
+    return prepare(thirds(n_rows), plan)
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +147,32 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
     assert timeless(found) == rows_by("threading", 2, prepared)
     with pytest.raises(ProcessLookupError):
         os.kill(killed[0], 0)
+
+
+def test_a_process_that_is_stopped_before_it_reads_costs_no_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Data do not fit into a pipe: who writes them into one waits for the process."""
+    fork_exec = pytest.importorskip(
+        "joblib.externals.loky.backend.fork_exec", reason="processes begin in another way here"
+    )
+    monkeypatch.setattr(backends_module, "_STOPPED", 0.5)
+    prepared = prepared_for(20, 2, n_rows=9000)
+    assert prepared.data.X.nbytes > 2**16
+    start, stopped = fork_exec.fork_exec, list[int]()
+
+    def start_stopped(*args: Any, **options: Any) -> int:
+        pid: int = start(*args, **options)
+        if "popen_loky" in str(args) and not stopped:
+            os.kill(pid, signal.SIGSTOP)
+            stopped.append(pid)
+        return pid
+
+    monkeypatch.setattr(fork_exec, "fork_exec", start_stopped)
+    with open_backend("loky", 2) as backend:
+        found = compare_all([prepared], FolderStore(tmp_path), backend)
+    assert stopped
+    assert timeless(found) == rows_by("threading", 2, prepared)
 
 
 class Fragile(Backend):
