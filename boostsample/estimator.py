@@ -44,7 +44,7 @@ from boostsample.classifier.fit_run import (
     train,
     with_callbacks,
 )
-from boostsample.classifier.fitted import InitModel
+from boostsample.classifier.init_model import InitModel
 from boostsample.classifier.inputs.fit_inputs import (
     check_fit_inputs,
     check_prediction_inputs,

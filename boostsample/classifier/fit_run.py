@@ -19,7 +19,8 @@ from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
 from boostsample.classifier.defaults import choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
-from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
+from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
+from boostsample.classifier.init_model import InitModel
 from boostsample.classifier.inputs.fit_inputs import FitInputs
 from boostsample.classifier.inputs.held_rows import HeldScores
 from boostsample.classifier.inputs.seen_columns import check_same_names

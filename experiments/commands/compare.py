@@ -144,12 +144,13 @@ def compare(
         from boostsample.experiments.plan.grid import grid_entries
         from boostsample.experiments.plan.prepared import prepare_all
         from boostsample.experiments.run import comparison as job
+        from boostsample.experiments.run.backends import check_backend
 
         plan = replace(_plan(context), n_jobs=jobs)
         share = None if shard is None else job.JobShare.parse(shard)
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
-        job.check_backend(backend, jobs)
+        check_backend(backend, jobs)
         if overwrite and plot is None:
             raise SettingError(
                 "--overwrite replaces the file of --plot, which is not given; a results folder is "

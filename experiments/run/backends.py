@@ -6,7 +6,9 @@ that this process builds. Each worker receives the data once, with a cell only i
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -20,7 +22,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from boostsample.errors import DataError, StrategyError, one_line, os_fault
+from boostsample.errors import DataError, SettingError, StrategyError, one_line, os_fault
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import (
@@ -32,6 +34,9 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.threads import n_threads
+
+BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
+"""Names of backends."""
 
 _STOPPED = 5.0
 """Seconds after which a stopped worker process is replaced."""
@@ -86,6 +91,22 @@ class Backend(AbstractContextManager["Backend"]):
 
     def __exit__(self, *_: object) -> None:
         self.end()
+
+
+def check_backend(name: str, n_jobs: int | None) -> None:
+    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
+    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
+        raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
+    if name == "serial" and n_jobs not in (None, 1):
+        raise SettingError(
+            f"the backend serial trains one cell at a time, got --jobs {n_jobs}; leave --jobs out, "
+            "or take --backend threading"
+        )
+    if name.startswith("dask") and importlib.util.find_spec("distributed") is None:
+        raise SettingError(
+            "the backend dask needs the package distributed, which is not installed; run "
+            "pip install 'boostsample[dask]', or take --backend loky"
+        )
 
 
 def local_backend(name: str, n_jobs: int | None) -> Backend:

@@ -8,7 +8,6 @@ depend on the plan alone.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import math
 import re
@@ -36,12 +35,13 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
-from boostsample.experiments.run.backends import Backend, WorkerLost, local_backend
+from boostsample.experiments.run.backends import (
+    Backend,
+    WorkerLost,
+    check_backend,
+    local_backend,
+)
 from boostsample.threads import n_threads
-
-BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
-"""Names that `open_backend` accepts."""
-
 
 _POLL = 0.1
 _CHECK_AGAIN = 1.0  # seconds between two checks for cells that other processes train
@@ -72,22 +72,6 @@ class JobShare:
     def share_of(self, keys: Sequence[str]) -> set[str]:
         """The keys of this share."""
         return set(sorted(set(keys))[self.index - 1 :: self.count])
-
-
-def check_backend(name: str, n_jobs: int | None) -> None:
-    """Raise SettingError for an unknown backend, one not installed, or an unsuitable `n_jobs`."""
-    if name not in BACKENDS[:-1] and not re.fullmatch(r"dask://[^/\s:]+:[0-9]+", name):
-        raise SettingError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
-    if name == "serial" and n_jobs not in (None, 1):
-        raise SettingError(
-            f"the backend serial trains one cell at a time, got --jobs {n_jobs}; leave --jobs out, "
-            "or take --backend threading"
-        )
-    if name.startswith("dask") and importlib.util.find_spec("distributed") is None:
-        raise SettingError(
-            "the backend dask needs the package distributed, which is not installed; run "
-            "pip install 'boostsample[dask]', or take --backend loky"
-        )
 
 
 def open_backend(name: str, n_jobs: int | None) -> Backend:

@@ -26,8 +26,8 @@ from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
-from boostsample.experiments.run.backends import Backend, WorkerLost
-from boostsample.experiments.run.comparison import check_backend, compare_all, open_backend
+from boostsample.experiments.run.backends import Backend, WorkerLost, check_backend
+from boostsample.experiments.run.comparison import compare_all, open_backend
 from tests.experiments.conftest import CommandLine
 from tests.experiments.small_runs import thirds, timeless
 
