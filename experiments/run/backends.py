@@ -197,18 +197,24 @@ _here: dict[str, Any] = {}
 """Of a worker process: its plan and its `Workplace`."""
 
 
+@contextmanager
+def _exchanging(folder: str | Path) -> Iterator[None]:
+    """Turn the OSError of a block that writes for another process into a DataError."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"processes cannot exchange cells in '{folder}': {os_fault(error)}; make room, or set "
+            "TMPDIR to another folder"
+        ) from error
+
+
 def _write(path: Path, value: Any) -> None:
     """Write a value to a file for another process."""
     from joblib.externals.loky.backend import reduction
 
-    try:
-        with path.open("wb") as stream:
-            reduction.dump(value, stream)
-    except OSError as error:
-        raise DataError(
-            f"processes cannot exchange cells in '{path.parent}': {os_fault(error)}; make room, or "
-            "set TMPDIR to another folder"
-        ) from error
+    with _exchanging(path.parent), path.open("wb") as stream:
+        reduction.dump(value, stream)
 
 
 def _read(path: Path) -> Any:
@@ -332,9 +338,10 @@ class _Processes(Backend):
     def begin(self, prepared: Prepared) -> None:
         self.end()
         super().begin(prepared)
-        self._folder = tempfile.TemporaryDirectory(
-            prefix="boostsample-", ignore_cleanup_errors=True
-        )
+        with _exchanging(tempfile.gettempdir()):
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="boostsample-", ignore_cleanup_errors=True
+            )
         self._plan = Path(self._folder.name) / "plan"
         _write(self._plan, prepared)
 

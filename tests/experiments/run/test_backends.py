@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -173,6 +174,35 @@ def test_a_process_that_is_stopped_before_it_reads_costs_no_cell(
         found = compare_all([prepared], FolderStore(tmp_path), backend)
     assert stopped
     assert timeless(found) == rows_by("threading", 2, prepared)
+
+
+def test_without_a_place_to_exchange_cells_the_way_out_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared = prepared_for(5, 1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    message = "exchange cells in '.*gone': .*; make room, or set TMPDIR to another folder"
+    with open_backend("loky", 1) as backend, pytest.raises(DataError, match=message):
+        compare_all([prepared], Store(), backend)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is full")
+def test_a_full_disk_is_told_when_cells_are_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plan").symlink_to("/dev/full")
+
+    class Full(tempfile.TemporaryDirectory[str]):
+        def __init__(self, **_: Any) -> None:
+            self.name = str(tmp_path)
+
+        def cleanup(self) -> None:
+            pass
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", Full)
+    message = "exchange cells in '.*': No space left on device; make room"
+    with open_backend("loky", 1) as backend, pytest.raises(DataError, match=message):
+        compare_all([prepared_for(5, 1)], Store(), backend)
 
 
 class Fragile(Backend):
