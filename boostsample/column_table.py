@@ -1,0 +1,109 @@
+"""Tables that are read by columns, for example from files with very many of them.
+
+`boostsample.formats` reads PLINK and AnnData files as such tables; subclass `ColumnTable` for
+others. The classifier reads blocks of columns as it needs them, and for predictions only those that
+the model uses.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.checks import check_rows
+from boostsample.errors import DataError
+
+
+class ColumnTable(abc.ABC):
+    """A table of real numbers, shape (n, d), whose columns are read when they are needed.
+
+    A subclass implements `read`, and `read_codes` if all columns have the same few values.
+    ``table[rows]`` selects rows without reading any value.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Of the source.
+    column_names : sequence of str, optional
+        Distinct names of the columns.
+    values : array of float32, shape (v,), optional
+        The values that columns may have beside missing ones, ascending, at most 255; then
+        `read_codes` is called in place of `read`.
+
+    Attributes
+    ----------
+    shape : tuple of int, (n, d)
+        Rows selected and columns.
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.float32)
+
+    def __init__(
+        self,
+        n_rows: int,
+        n_columns: int,
+        column_names: Sequence[str] | None = None,
+        values: NDArray[np.float32] | None = None,
+    ) -> None:
+        self.column_names = column_names
+        self.values = values
+        self.shape = n_rows, n_columns
+        self._rows: NDArray[np.int64] | None = None
+
+    @abc.abstractmethod
+    def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Values of some columns in all rows of the source: float32 (q, n), NaN for missing.
+
+        Finite, C-contiguous; `columns` (q,) are distinct and ascending.
+        """
+
+    def read_codes(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Codes of some columns in all rows of the source: uint8 (q, n), C-contiguous.
+
+        0 is missing, code c is `values[c - 1]`; `columns` (q,) are distinct and ascending.
+        """
+        raise NotImplementedError
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all values as float32."""
+        return 4 * self.shape[0] * self.shape[1]
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, rows: Any) -> Self:
+        """The table of some rows: a slice, positions or truth values."""
+        chosen = np.arange(self.shape[0])[rows] if self._rows is None else self._rows[rows]
+        if chosen.ndim != 1:
+            raise DataError(f"a table by columns selects rows as in table[rows], got {rows!r:.60}")
+        table = copy.copy(self)
+        table._rows, table.shape = chosen.astype(np.int64), (chosen.size, self.shape[1])
+        return table
+
+    def columns_at(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Values of some columns, in any order, in the selected rows: float32 (q, n)."""
+        if self.values is not None:
+            table = np.append(np.float32(np.nan), self.values)
+            return np.asarray(table[self.codes_at(columns)], np.float32)
+        wanted, inverse = np.unique(self._check(columns), return_inverse=True)
+        return self._selected(self.read(wanted), inverse)
+
+    def codes_at(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Codes of some columns, in any order, in the selected rows: uint8 (q, n)."""
+        wanted, inverse = np.unique(self._check(columns), return_inverse=True)
+        return self._selected(self.read_codes(wanted), inverse)
+
+    def _check(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+        return check_rows(columns, self.shape[1], "columns of the table")
+
+    def _selected(self, read: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[Any]:
+        in_order = inverse.size == read.shape[0] and bool((np.diff(inverse) > 0).all())
+        table = read if in_order else read[inverse]
+        return table if self._rows is None else np.ascontiguousarray(table[:, self._rows])
