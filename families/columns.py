@@ -10,7 +10,9 @@ imported.
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, SupportsIndex, TypeAlias
@@ -30,6 +32,8 @@ _BLOCK_ROWS = 1024
 _KINDS = {"b": "bool", "i": "integer", "u": "integer", "f": "float"}
 """Names of families by the kind of dtype in NumPy and pandas."""
 _WAYS = ("dtype", "prefix")
+_LISTED = 10_000
+"""More consecutive columns than these are kept and saved as a range."""
 
 
 class Columns(Family):
@@ -43,7 +47,8 @@ class Columns(Family):
     columns : sequence of int, range, slice or str, or one of them
         Distinct columns: by index from 0 (``[0, 3, range(8, 12)]``, ``slice(3, 18)``, or ``"3-17"``
         with both ends), by name (``["age", "height"]``), by a pattern of names (``"pen_*"``, see
-        `fnmatch`), or mixed. A text is first taken as a name. Stored as a tuple of indices.
+        `fnmatch`), or mixed. A text is first taken as a name. Stored as a tuple of indices, or as a
+        range if they are more than 10,000 consecutive ones.
     name : str, default "columns"
     n_columns : int, optional
         Width of the table. Default: the number of column names, else any sufficient width.
@@ -79,7 +84,24 @@ class Columns(Family):
                 )
         self.columns = _indices(columns, self.n_columns, self.column_names, self.name)
         self.n_features = len(self.columns)
-        self._columns = np.array(self.columns, np.intp)
+        # Indices of a range follow from its start, so that one in a file takes no memory.
+        is_range = isinstance(self.columns, range)
+        self._columns = None if is_range else np.array(self.columns, np.intp)
+        self._widest = self.columns[-1] if is_range else max(self.columns)
+
+    def settings(self) -> dict[str, Any]:
+        """See `Family.settings`; a range of columns is a text such as ``"0-200000"``."""
+        if not isinstance(self.columns, range):
+            return super().settings()
+        first, last = str(self.columns[0]), str(self.columns[-1])
+        text, names = f"{first}-{last}", self.column_names
+        is_name = names is not None and not {text, first, last}.isdisjoint(names)
+        return {
+            "columns": [*self.columns] if is_name else text,
+            "name": self.name,
+            "n_columns": self.n_columns,
+            "column_names": None if names is None else [*names],
+        }
 
     def feature_name(self, feature: SupportsIndex) -> str:
         """The column's name, or "column 3" if columns have no names."""
@@ -88,7 +110,7 @@ class Columns(Family):
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
         """Values of some columns for some rows, see `Family.compute`; feature-major memory."""
         wanted = self.check_features(features)
-        columns = self._columns[wanted]
+        columns = self._indices_of(wanted)
         table = self._table(X)
         if _is_sparse(table):
             out = sparse_columns(table, columns)
@@ -109,13 +131,16 @@ class Columns(Family):
             return
         which, row = np.argwhere(np.isinf(part))[0]
         feature, row = int(wanted[which]), int(row) + start
-        column = self._columns[[feature]]
+        column = self._indices_of(np.array([feature]))
         value = (table[[row]].toarray() if _is_sparse(table) else table[[row]])[0, column][0]
         raise DataError(
             f"family {self.name!r}: values must be finite as float32 (at most 3.4e38) or NaN for "
             f"missing, but {self._column_name(feature)} holds {value} in row {row}; "
             "rescale that column or replace the value"
         )
+
+    def _indices_of(self, features: NDArray[np.intp]) -> NDArray[np.intp]:
+        return features + self.columns[0] if self._columns is None else self._columns[features]
 
     def _column_name(self, feature: int) -> str:
         column = self.columns[feature]
@@ -125,10 +150,10 @@ class Columns(Family):
         """X as an array or sparse matrix (n, d) of real numbers; DataError if not wide enough."""
         table: Any = X if _is_sparse(X) else np.asarray(X)
         width = table.shape[1] if table.ndim == 2 else 0
-        if self.n_columns is None and width <= max(self.columns):
+        if self.n_columns is None and width <= self._widest:
             raise DataError(
                 f"family {self.name!r} takes tables of shape (n, d) with more than "
-                f"{max(self.columns)} columns, got shape {table.shape}; "
+                f"{self._widest} columns, got shape {table.shape}; "
                 "give it such tables or name other columns"
             )
         shape = (self.n_columns or width,)
@@ -145,40 +170,51 @@ def _check_names(names: Any, family: str) -> tuple[str, ...]:
     if not texts or not all(isinstance(name, str) for name in texts):
         raise SettingError(f"{rule} be one text per column, got {names!r}")
     if len(set(texts)) < len(texts):
-        twice = next(name for name in texts if texts.count(name) > 1)
+        twice = next(name for name, times in Counter(texts).items() if times > 1)
         raise SettingError(f"{rule} differ from each other, got {twice!r} twice")
     return texts
 
 
 def _indices(
     columns: ColumnSelection, n_columns: int | None, names: tuple[str, ...] | None, family: str
-) -> tuple[int, ...]:
-    """A selection as a tuple of distinct indices, or a SettingError."""
-    single = isinstance(columns, int | str | slice | np.integer)
+) -> Sequence[int]:
+    """A selection as distinct indices, see `Columns`, or a SettingError."""
+    single = isinstance(columns, int | str | range | slice | np.integer)
     parts: list[Any] = [columns] if single else [*columns]  # type: ignore[misc]  # not narrowed by mypy
     positions = None if names is None else {name: at for at, name in enumerate(names)}
-    high = None if n_columns is None else n_columns - 1
-    indices: list[int] = []
-    for part in parts:
-        if isinstance(part, str):
-            several = _named(part, positions, family)
-        elif isinstance(part, slice):
-            several = _sliced(part, n_columns, family)
-        else:
-            several = part if isinstance(part, range) else [part]
-        rule = f"family {family!r}: each column"
-        indices.extend(check_integer(rule, column, 0, high) for column in several)
+    rule, high = f"family {family!r}: each column", None if n_columns is None else n_columns - 1
+    chosen: list[Sequence[int]] = [parts]
+    if not all(type(part) is int for part in parts):
+        chosen = []
+        for part in parts:
+            if isinstance(part, str):
+                chosen.append(_named(part, positions, family))
+            elif isinstance(part, slice):
+                chosen.append(_sliced(part, n_columns, family))
+            else:
+                is_range = isinstance(part, range)
+                chosen.append(part if is_range else [check_integer(rule, part, 0, high)])
+    for several in chosen:
+        ends = (several[0], several[-1]) if several and isinstance(several, range) else several
+        if ends and (min(ends) < 0 or (high is not None and max(ends) > high)):
+            for column in ends:
+                check_integer(rule, column, 0, high)
+    indices = chosen[0] if len(chosen) == 1 else [*itertools.chain.from_iterable(chosen)]
     if not indices:
         raise SettingError(f"family {family!r} must have at least one column, got {columns!r}")
-    if len(set(indices)) < len(indices):
-        twice = next(column for column in indices if indices.count(column) > 1)
+    if not isinstance(indices, range) and len(set(indices)) < len(indices):
+        twice = next(column for column, times in Counter(indices).items() if times > 1)
         raise SettingError(
             f"family {family!r}: columns must differ from each other, got {twice} twice"
         )
-    return tuple(indices)
+    if len(indices) <= _LISTED:
+        return tuple(indices)
+    step = indices.step if isinstance(indices, range) else np.unique(np.diff(indices)).tolist()
+    is_consecutive = step in (1, [1])
+    return range(indices[0], indices[-1] + 1) if is_consecutive else tuple(indices)
 
 
-def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Iterable[int]:
+def _named(text: str, positions: Mapping[str, int] | None, family: str) -> Sequence[int]:
     """Columns by a name, else by a range of indices like "3-17", else by a pattern of names."""
     known = positions or {}
     if text in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,29 @@ def test_a_text_that_is_a_name_means_that_column() -> None:
 )
 def test_selections(columns: Any, want: tuple[int, ...]) -> None:
     assert Columns(columns, column_names=list("abcde")).columns == want
+
+
+def test_very_many_consecutive_columns_are_a_range() -> None:
+    family = Columns([*range(7, 200_000)], n_columns=10**12)
+    assert (family.columns, family.n_features) == (range(7, 200_000), 199_993)
+    assert family.settings()["columns"] == "7-199999"
+    for other in (family.settings()["columns"], range(7, 200_000), slice(7, 200_000)):
+        assert Columns(other, n_columns=10**12) == family
+    assert family.feature_name(199_992) == "column 199999"
+    assert Columns([*range(199_999, 6, -1)], n_columns=10**12) != family
+    assert Columns(range(10**12)).n_features == 10**12  # takes no memory
+    with pytest.raises(SettingError, match="between 0 and 199998, got 199999"):
+        Columns(range(7, 200_000), n_columns=199_999)
+
+
+@pytest.mark.parametrize("names", [[*map(str, range(9, 20_009))], [f"s{k}" for k in range(20_000)]])
+def test_very_many_columns_with_names_are_made_again_by_their_settings(names: list[str]) -> None:
+    family = Columns(range(1, 20_000), column_names=names)
+    again = Columns(**family.settings())
+    assert again == family
+    assert again.columns == range(1, 20_000)
+    table = np.arange(40_000.0).reshape(2, -1)
+    assert again.compute(table, [0, 19_998]).tolist() == [[1, 19_999], [20_001, 39_999]]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +129,7 @@ def test_other_sparse_tables_are_refused() -> None:
         Columns([0, 3], n_columns=4).compute(sparse.csc_array((5, 4), dtype=complex), [0])
 
 
-def columns_of(families: list[Columns]) -> dict[str, tuple[int, ...]]:
+def columns_of(families: list[Columns]) -> dict[str, Sequence[int]]:
     return {family.name: family.columns for family in families}
 
 

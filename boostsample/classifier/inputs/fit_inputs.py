@@ -182,14 +182,16 @@ def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any
     if len(X.shape) != 2:
         return []
     feature_of = np.full(X.shape[1], -1)
-    names: list[tuple[Family, int]] = []
-    for family in families:
-        of_family = getattr(family, "columns", ())
-        feature_of[list(of_family)] = np.arange(len(names), len(names) + len(of_family))
-        names.extend((family, at) for at in range(family.n_features))
+    first = np.cumsum([0, *(family.n_features for family in families)])
+    for family, start in zip(families, first.tolist(), strict=False):
+        columns = np.asarray(getattr(family, "columns", ()), np.intp)
+        feature_of[columns] = np.arange(start, start + columns.size)
     merged = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
-    chosen = (names[feature_of[column]] for column in merged if feature_of[column] >= 0)
-    return [family.feature_name(feature) for family, feature in chosen]
+    features = feature_of[merged]
+    features = features[features >= 0]
+    owner = np.searchsorted(first, features, side="right") - 1
+    local = (features - first[owner]).tolist()
+    return [families[k].feature_name(at) for k, at in zip(owner.tolist(), local, strict=True)]
 
 
 def _labels(y: Any) -> NDArray[Any]:

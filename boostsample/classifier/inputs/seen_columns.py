@@ -6,6 +6,7 @@ of ``read_csv(header=None)``, are kept in `_column_names`, and have to be the sa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -99,7 +100,7 @@ def check_container(X: Any) -> None:
     if not names:
         raise DataError(f"X must have at least one column, got a data frame of shape {X.shape}")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = next(name for name, times in Counter(names).items() if times > 1)
         raise DataError(
             f"columns of a data frame must have different names, got {twice!r} twice; rename one"
         )
