@@ -63,11 +63,11 @@ def tiles_within(
     tiles = feature_tiles(tuple(family.n_features for family in families))
     if tiles is None or n_examples < _FEWEST_EXAMPLES:
         return None
-    most = _free_memory() // 2 if most is None else most
+    most = free_memory() // 2 if most is None else most
     return tiles if tile_copy_bytes(tiles, n_examples) <= most else None
 
 
-def _free_memory() -> int:
+def free_memory() -> int:
     """Bytes of memory that this program can still take; 0 if the system does not say."""
     try:
         free = 1024 * _entry(_PROC / "meminfo", "MemAvailable:")

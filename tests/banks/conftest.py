@@ -23,7 +23,7 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small data have tiles."""
     monkeypatch.setattr(feature_tiles, "_FEWEST_TILES", 2)
     monkeypatch.setattr(tile_layout, "_FEWEST_EXAMPLES", 1)
-    monkeypatch.setattr(tile_layout, "_free_memory", lambda: 2**30)
+    monkeypatch.setattr(tile_layout, "free_memory", lambda: 2**30)
     feature_tiles.feature_tiles.cache_clear()
     yield
     feature_tiles.feature_tiles.cache_clear()

@@ -113,7 +113,7 @@ def test_a_copy_that_does_not_fit_is_not_used(
     """Less memory is free than before, or the order of the features is that of another version."""
     folder = opened(X).folder
     if change == "memory":
-        monkeypatch.setattr(bank_tiles, "_free_memory", lambda: 2 * COPY - 1)
+        monkeypatch.setattr(bank_tiles, "free_memory", lambda: 2 * COPY - 1)
     elif change == "order":
         monkeypatch.setattr(tiles_module, "_GOLDEN", 0.3)
         feature_tiles.cache_clear()
@@ -243,7 +243,7 @@ def test_the_copy_takes_no_more_than_allowed(
     free: int,
     made: bool,
 ) -> None:
-    monkeypatch.setattr(bank_tiles, "_free_memory", lambda: free)
+    monkeypatch.setattr(bank_tiles, "free_memory", lambda: free)
     assert has_copy(build([Columns(range(F))], X, tile_bytes=tile_bytes)) is made
 
 
@@ -289,7 +289,7 @@ def test_without_memory_a_bank_has_no_copy(
         ),
     ],
 )
-def test_free_memory_is_that_of_the_container(
+def testfree_memory_is_that_of_the_container(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], expected: int
 ) -> None:
     monkeypatch.undo()
@@ -299,7 +299,7 @@ def test_free_memory_is_that_of_the_container(
         (tmp_path / name).write_text(content)
     monkeypatch.setattr(bank_tiles, "_PROC", tmp_path)
     monkeypatch.setattr(bank_tiles, "_GROUPS", tmp_path)
-    assert bank_tiles._free_memory() == expected
+    assert bank_tiles.free_memory() == expected
 
 
 @slow_without_jit
