@@ -55,6 +55,7 @@ class ColumnTable(abc.ABC):
         self.values = values
         self.shape = n_rows, n_columns
         self._rows: NDArray[np.int64] | None = None
+        self._columns: NDArray[np.int64] | None = None
 
     @abc.abstractmethod
     def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -87,6 +88,35 @@ class ColumnTable(abc.ABC):
         table._rows, table.shape = chosen.astype(np.int64), (chosen.size, self.shape[1])
         return table
 
+    def aligned(self, names: Sequence[str], needed: NDArray[np.int64] | None = None) -> Self:
+        """The table with the columns of these names, in this order.
+
+        DataError if columns are missing: of all names, or of those at the positions `needed`; then
+        reading another one is an error.
+        """
+        if self.column_names is None:
+            raise DataError("columns must have names to be found by them, got a table without")
+        position = {name: k for k, name in enumerate(self.column_names)}
+        positions = np.array([position.get(name, -1) for name in names], np.int64)
+        absent = np.flatnonzero(positions < 0)
+        absent = absent if needed is None else np.intersect1d(absent, needed)
+        if absent.size:
+            first = ", ".join(repr(names[k]) for k in absent[:5].tolist())
+            raise DataError(
+                f"the table must have the {len(names):,} columns that were learned, but "
+                f"{absent.size:,} are missing: {first}{', ...' * (absent.size > 5)}; add them"
+            )
+        if self._columns is not None:
+            positions = np.where(positions < 0, -1, self._columns[positions])
+        return self._with_columns(names, positions)
+
+    def _with_columns(self, names: Sequence[str], positions: NDArray[np.int64]) -> Self:
+        """The table of some columns of the source; -1 is a column that must not be read."""
+        table = copy.copy(self)
+        table.column_names, table._columns = names, positions
+        table.shape = self.shape[0], len(names)
+        return table
+
     def columns_at(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Values of some columns, in any order, in the selected rows: float32 (q, n)."""
         if self.values is not None:
@@ -101,9 +131,17 @@ class ColumnTable(abc.ABC):
         return self._selected(self.read_codes(wanted), inverse)
 
     def _check(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        return check_rows(columns, self.shape[1], "columns of the table")
+        checked = check_rows(columns, self.shape[1], "columns of the table")
+        if self._columns is None:
+            return checked
+        positions = self._columns[checked]
+        if checked.size and positions.min() < 0:
+            assert self.column_names is not None
+            name = self.column_names[int(checked[positions.argmin()])]
+            raise DataError(f"the table must have the column {name!r:.60} to read it; add it")
+        return positions
 
     def _selected(self, read: NDArray[Any], inverse: NDArray[np.intp]) -> NDArray[Any]:
         in_order = inverse.size == read.shape[0] and bool((np.diff(inverse) > 0).all())
         table = read if in_order else read[inverse]
-        return table if self._rows is None else np.ascontiguousarray(table[:, self._rows])
+        return table if self._rows is None else np.take(table, self._rows, axis=1)
