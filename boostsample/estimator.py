@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
+from boostsample.loop.run_limits import RunLimits
 from boostsample.models.model import Model
 from boostsample.records import Round
 from boostsample.strategy import Strategy
@@ -185,6 +187,15 @@ class BoostSampleClassifier(
         At least 0: so many examples of mean weight count as right, and so many as wrong, in alpha
         beside those that are; this bounds alpha. 0.01 in MultiBoost, 1 / K in [SS99] 4.2; see
         `boostsample.rows.weights.StepSize`. Above 0, training goes on after an edge of 1.
+    max_seconds : float or None, default None
+        Seconds of the fit, above 0, at which training ends: the model is that of the rounds so far,
+        at least one. Checked after each round, of a committee after each turn of its members;
+        binning counts, too, and so do the rounds of a checkpoint or of an earlier fit that is
+        continued. How many rounds are trained depends on the machine.
+    max_looks : int or None, default None
+        Looks of search and modelling, at least 1, at which training ends; checked and counted as
+        `max_seconds`, but the rounds that are trained are the same everywhere. With both, training
+        ends at the first one.
 
     Attributes
     ----------
@@ -197,6 +208,9 @@ class BoostSampleClassifier(
     n_members_ : int
         Models whose mean is the score: five with `n_rounds` "auto", else one. Their rounds take
         turns in `model_` and `history_`, whose column ``member`` numbers them from 0.
+    stopped_ : str
+        Why training has ended before `n_rounds`: a limit that is reached, early stopping, an edge
+        of 0 or 1, a callback. Empty if it has not.
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
         out of the model. With early stopping and `n_rounds` "auto" the column ``validation`` has
@@ -259,6 +273,8 @@ class BoostSampleClassifier(
         learning_rate: float = 0.2,
         smoothing: float = 0.0,
         eval_metric: Metric = "log_loss",
+        max_seconds: float | None = None,
+        max_looks: int | None = None,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -281,6 +297,8 @@ class BoostSampleClassifier(
         self.learning_rate = learning_rate
         self.smoothing = smoothing
         self.eval_metric = eval_metric
+        self.max_seconds = max_seconds
+        self.max_looks = max_looks
 
     @with_callbacks
     def fit(
@@ -339,6 +357,7 @@ class BoostSampleClassifier(
         SettingError
             If a setting is out of range or unknown.
         """
+        limits = RunLimits(self.max_seconds, self.max_looks, monotonic)
         start = None if init_model is None else InitModel.of(init_model, type(self))
         if start is not None and self.max_model_features is not None:
             raise SettingError(
@@ -419,8 +438,9 @@ class BoostSampleClassifier(
         if hasattr(self, "_skl_callbacks"):
             callbacks = RoundCallbacks(run, booster, rounds, evaluation, X, y, sample_weight)
             followers.append(callbacks)
-        train(
+        _, stopped = train(
             booster,
+            limits,
             followers,
             FitProgress(n_rounds, evaluation.text) if self.verbose else None,
             fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
@@ -431,7 +451,7 @@ class BoostSampleClassifier(
         evaluation.end()
         chosen = rounds[: evaluation.n_rounds() * n_members]
         state = run.state(booster, chosen, evaluation.history(rounds))
-        state = replace(state, validation_error=evaluation.errors)
+        state = replace(state, validation_error=evaluation.errors, stopped=stopped)
         if rows.held and self.calibration in ("auto", "temperature"):
             scores = HeldScores(bank, rows, *rows.held)
             for turn in range(0, len(chosen), n_members):

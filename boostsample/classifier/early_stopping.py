@@ -187,11 +187,11 @@ class RoundScores:
         """Percentage wrong of the rows that decide, or of their labels, after each round."""
         return None if self._decides is None else np.array(self._errors)
 
-    def __call__(self, done: Round) -> bool:
-        """Take one more round of a member; whether to stop, once all members have trained it."""
+    def __call__(self, done: Round) -> str:
+        """Take one more round of a member; why to stop, once all members have trained it, or ""."""
         self._turn.append(done)
         if len(self._turn) < self._n_members:
-            return False
+            return ""
         self._done += 1
         for metric in self._metrics.values():
             metric.held.add(*self._turn)
@@ -200,10 +200,12 @@ class RoundScores:
         if self._metrics and self._done - last >= max(1, last // _SCORED):
             self._score()
         if self._decides is None:
-            return False
+            return ""
         self._errors.append(self._decides.error())
         self._constant.append(self._decides.constant())
-        return self._done >= _LEAST and self._done >= _PATIENCE * self._best()
+        if self._done < _LEAST or self._done < _PATIENCE * (best := self._best()):
+            return ""
+        return f"early stopping: eval_metric was best after {best:,} of {self._done:,} rounds"
 
     def _score(self) -> None:
         self._scored.append(self._done)

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_file import RunFile
+from boostsample.loop.run_limits import RunLimits
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.records import Round
@@ -43,8 +44,8 @@ try:
 except ImportError:
     _callback = None
 
-Follower: TypeAlias = Callable[[Round], object]
-"""Called after each round, with what it adds; whatever is true ends the training."""
+Follower: TypeAlias = Callable[[Round], str]
+"""Called after each round, with what it adds; why the training is to end, or an empty text."""
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 _EXAMPLES = "training examples"
 _FEATURES = "features"
@@ -178,9 +179,10 @@ class RoundCallbacks:
         self._round = self._context.subcontext(task_name="round")
         self._round.call_on_fit_task_begin(**self._arguments)
 
-    def __call__(self, done: Round) -> bool:
-        """End a round; whether a callback asks to stop. Rounds of earlier fits are ignored."""
-        return self._round is not None and bool(self._end(self._round, self._attributes))
+    def __call__(self, done: Round) -> str:
+        """End a round; a text if a callback asks to stop. Rounds of earlier fits are ignored."""
+        asked = self._round is not None and self._end(self._round, self._attributes)
+        return "a callback has asked for it" if asked else ""
 
     def end(self, state: FittedState) -> None:
         """End the fit with its final state."""
@@ -200,8 +202,16 @@ def _all_attributes(state: FittedState) -> dict[str, Any]:
     return {**dict.fromkeys(FITTED_ATTRIBUTES), **state.attributes()}
 
 
+class TrainedRounds(NamedTuple):
+    """The rounds of a fit, and why it has ended before all that were planned, or an empty text."""
+
+    rounds: list[Round]
+    stopped: str
+
+
 def train(
     booster: Booster | Committee,
+    limits: RunLimits,
     followers: Iterable[Follower] = (),
     progress: FitProgress | None = None,
     checkpoint: Checkpoint | None = None,
@@ -209,33 +219,38 @@ def train(
     turn: int = 1,
     before: Callable[[], None] | None = None,
     rounds: list[Round] | None = None,
-) -> list[Round]:
-    """The rounds of a booster until it has finished or a follower asks to stop, in whole turns.
+) -> TrainedRounds:
+    """Train a booster until it ends, a limit is reached or a follower asks to stop; in whole turns.
 
     Each round is given to all followers; the last of a turn is then shown. The rounds of the
     checkpoint, or those that `rounds` already holds, come first: followers see them again, so that
     what they have learned comes back, too. `before` is called before each round that is trained.
     """
     following, trained = list(followers), [] if rounds is None else rounds
+
     if checkpoint is not None:
         trained[:] = checkpoint.rounds
     next_round = booster.next_round if checkpoint is None else checkpoint.next_round
     with nullcontext() if checkpoint is None else checkpoint:
-        asked = [bool(follow(done)) for done in trained for follow in following]
-        ended = any(asked) or booster.finished
+        limits.resume(trained, turn)
+        asked = [follow(done) for done in trained for follow in following]
+        stopped = next(filter(None, asked), limits.reached)
+        ended = bool(stopped) or booster.finished
         if ended and trained and progress is not None:
-            progress(trained[-1].rows[-1], trained[-1].edge, ended)
+            progress(trained[-1].rows[-1], trained[-1].edge, ended, stopped)
         while not ended or len(trained) % turn:
             if before is not None:
                 before()
             done = next_round()
             trained.append(done)
-            asked = [bool(follow(done)) for follow in following]
-            ended = ended or any(asked) or booster.finished
+            limits.count(done)
+            asked = [follow(done) for follow in following]
+            stopped = stopped or next(filter(None, asked), limits.reached)
+            ended = bool(stopped) or booster.finished
             if progress is not None and len(trained) % turn == 0:
-                progress(done.rows[-1], done.edge, ended)
+                progress(done.rows[-1], done.edge, ended, stopped)
     _warn_of_no_edge(trained, booster.stopped)
-    return trained
+    return TrainedRounds(trained, booster.stopped if booster.finished else stopped)
 
 
 def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:

@@ -27,6 +27,7 @@ _ATTRIBUTES = {
     "strategy": "strategy_",
     "n_members": "n_members_",
     "validation_error": "validation_error_",
+    "stopped": "stopped_",
     "run": "_run",
 }
 """Attributes of a fitted classifier, by field of `FittedState`; `SeenColumns` has the others."""
@@ -51,6 +52,7 @@ class FittedState:
     strategy: Strategy | None = None
     n_members: int | None = None
     validation_error: NDArray[np.float64] | None = None
+    stopped: str | None = None
     run: RunFile | None = None
 
     @classmethod

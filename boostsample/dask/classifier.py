@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from boostsample.family import Family
 from boostsample.labels import class_values
 from boostsample.learner import Learner
 from boostsample.loop.fit_progress import FitProgress
+from boostsample.loop.run_limits import RunLimits
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
@@ -64,7 +66,7 @@ class DaskBoostSampleClassifier(
         The checkpoint is a file of the process of `fit`.
     class_weight : "balanced", mapping of class to weight, or None
         Weights above 0; None for several labels.
-    max_model_features, learning_rate, smoothing : object
+    max_model_features, learning_rate, smoothing, max_seconds, max_looks : object
     calibration : {"auto", "rule", None}
         No rows are held out.
     client : distributed.Client or None, default None
@@ -78,7 +80,7 @@ class DaskBoostSampleClassifier(
 
     Attributes
     ----------
-    classes_, model_, n_rounds_, history_, strategy_ : object
+    classes_, model_, n_rounds_, stopped_, history_, strategy_ : object
         History rows have the columns ``bytes`` and ``messages`` of their round.
     term_importances_, feature_importances_, family_importances_ : object
         As of a model without its rows, see `boostsample.models.importances.model_importances`.
@@ -115,6 +117,8 @@ class DaskBoostSampleClassifier(
         patience: float = 15.0,
         learning_rate: float = 0.2,
         smoothing: float = 0.0,
+        max_seconds: float | None = None,
+        max_looks: int | None = None,
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -136,6 +140,8 @@ class DaskBoostSampleClassifier(
         self.patience = patience
         self.learning_rate = learning_rate
         self.smoothing = smoothing
+        self.max_seconds = max_seconds
+        self.max_looks = max_looks
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoostSampleClassifier:
         """Boost on the rows of a table that workers read.
@@ -172,6 +178,7 @@ class DaskBoostSampleClassifier(
         Workers make each part of the table twice: for bin edges and classes, and for the bins.
         Unless it is read from files, `persist` a collection whose parts are expensive.
         """
+        limits = RunLimits(self.max_seconds, self.max_looks, monotonic)
         client = self._client()
         if self.calibration not in _CALIBRATIONS:
             raise unknown("calibration", str(self.calibration), map(str, _CALIBRATIONS))
@@ -212,8 +219,9 @@ class DaskBoostSampleClassifier(
                 learning_rate=self.learning_rate,
                 smoothing=self.smoothing,
             )
-            rounds = train(
+            rounds, stopped = train(
                 booster,
+                limits,
                 (),
                 FitProgress(booster.n_rounds) if self.verbose else None,
                 fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
@@ -235,6 +243,7 @@ class DaskBoostSampleClassifier(
             model_importances(model, step_size=booster.step_size),
             [row for done in rounds for row in done.rows],
             booster.strategy,
+            stopped=stopped,
         ).assign(self)
         return self
 

@@ -33,6 +33,7 @@ from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_file import RunFile, read_checkpoint, start_of
+from boostsample.loop.run_limits import RunLimits
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
@@ -247,12 +248,17 @@ class Checkpoint:
             self._interrupts.remove()
 
 
-def rounds_of_run(booster: Booster, checkpoint: Checkpoint | None) -> Iterator[Round]:
-    """The rounds of a booster until it has finished; those of its checkpoint, if any, first."""
+def rounds_of_run(
+    booster: Booster, checkpoint: Checkpoint | None, limits: RunLimits
+) -> Iterator[Round]:
+    """The rounds of a booster until it ends; those of its checkpoint, if any, first."""
     if checkpoint is not None:
+        limits.resume(checkpoint.rounds)
         yield from tuple(checkpoint.rounds)
-    while not booster.finished:
-        yield booster.next_round() if checkpoint is None else checkpoint.next_round()
+    while not (booster.finished or limits.reached):
+        done = booster.next_round() if checkpoint is None else checkpoint.next_round()
+        limits.count(done)
+        yield done
 
 
 def boost(
@@ -263,6 +269,8 @@ def boost(
     *,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_seconds: float = 60.0,
+    max_seconds: float | None = None,
+    max_looks: int | None = None,
     **settings: Any,
 ) -> Iterator[Round]:
     """Yield the rounds of a `Booster` with these parameters, as a generator.
@@ -278,18 +286,24 @@ def boost(
         `Checkpoint`. Name the seed, too (`rng`).
     checkpoint_seconds : float
         Least time between two saves; 0 saves after each round.
+    max_seconds : float or None
+        Seconds of the rounds, those of the checkpoint included, at which training ends.
+    max_looks : int or None
+        Looks of search and modelling at which training ends; see
+        `boostsample.loop.run_limits.RunLimits`.
 
     Yields
     ------
     Round
         `n_rounds` of them, or fewer if training ends early; those of the checkpoint first.
     """
+    limits = RunLimits(max_seconds, max_looks)
     booster = Booster(bank, rows, Y, strategy, **settings)
     if checkpoint is None:
-        yield from rounds_of_run(booster, None)
+        yield from rounds_of_run(booster, None, limits)
     else:
         with Checkpoint(checkpoint, booster, checkpoint_seconds) as saved:
-            yield from rounds_of_run(booster, saved)
+            yield from rounds_of_run(booster, saved, limits)
 
 
 def checkpoint_notes(path: str | os.PathLike[str]) -> dict[str, Any] | None:

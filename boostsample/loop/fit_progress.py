@@ -26,19 +26,22 @@ class FitProgress:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0.0
 
-    def __call__(self, row: dict[str, Any], edge: float, finished: bool) -> None:
-        """Show a finished round; training goes on if standard error cannot be written."""
+    def __call__(self, row: dict[str, Any], edge: float, finished: bool, stopped: str = "") -> None:
+        """Show a finished round; training goes on if standard error cannot be written.
+
+        `stopped` is why training ends early, if the row does not say so.
+        """
         if sys.stderr is not None:
             with suppress(OSError):
-                self._show(row, edge, finished)
+                self._show(row, edge, finished, row["stopped"] or stopped)
 
-    def _show(self, row: dict[str, Any], edge: float, finished: bool) -> None:
+    def _show(self, row: dict[str, Any], edge: float, finished: bool, stopped: str) -> None:
         text = (
             f"round {row['round']:,} of {self._n_rounds:,}: log10 loss {row['log10_loss']:.3f}, "
             f"edge {edge:.4f}{self._more()}"
         )
-        if row["stopped"]:
-            text += f"; training ends: {row['stopped']}"
+        if stopped:
+            text += f"; training ends: {stopped}"
         if not self._terminal:
             if finished or row["round"] % -(-self._n_rounds // _LINES) == 0:
                 sys.stderr.write(f"{text}\n")

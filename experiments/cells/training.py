@@ -27,6 +27,7 @@ from boostsample.learners import make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import RunFile, start_of
+from boostsample.loop.run_limits import RunLimits
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round, Term
 
@@ -159,9 +160,12 @@ def train_cell(
     begun = before if rounds else None
     wall = 0.0 if begun is None else float(begun.about["wall"])
     losses = [] if begun is None else begun.loss.tolist()
-    while not booster.finished:
+    limits = RunLimits(**plan.limits)
+    limits.resume(rounds)
+    while not (booster.finished or limits.reached):
         watch.check()
         rounds.append(_next_round(booster, task))
+        limits.count(rounds[-1])
         losses.append(rounds[-1].rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
     scores = split.scores(task, [done.terms for done in rounds], watch)
@@ -173,7 +177,7 @@ def train_cell(
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
-        "stopped": booster.stopped,
+        "stopped": booster.stopped if booster.finished else limits.reached,
         "n_labels": split.labels.shape[1],
         "n_examples": int(split.train_rows.size),
         "data": {

@@ -101,6 +101,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     metavar="N",
     help="Most different columns that the model may use.  [default: no limit]",
 )
+@options.max_seconds_option
+@options.max_looks_option
 @click.option(
     "--early-stopping",
     is_flag=True,

@@ -262,7 +262,8 @@ def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | 
     size = f"{len(model.model_):,} rounds, {len(model.model_.feature):,} terms"
     if model.n_members_ > 1:
         size = f"{size} of {model.n_members_} models without a part of the rows each"
-    lines = [f"{model.strategy_!r}: {size}, {looks:,} looks"]
+    ended = f"; training ended early: {model.stopped_}" if model.stopped_ else ""
+    lines = [f"{model.strategy_!r}: {size}, {looks:,} looks{ended}"]
     if hasattr(model, "validation_error_"):
         before = 0 if start is None else len(start.model_)
         n_turns = (len(model.model_) - before) // model.n_members_

@@ -137,6 +137,7 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
         "weight_init": plan.weights,
         "learner": plan.learner,
         **plan.step_settings,
+        **plan.limits,
         "seed": plan.seed,
         "draws": plan.draws,
         "score_every": plan.score_every,
@@ -288,6 +289,8 @@ _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
     **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
     **dict.fromkeys(("learning_rate", "smoothing"), ((int, float), "a number as in 0.1")),
+    "max_seconds": ((int, float), "a number of seconds as in 60"),
+    "max_looks": ((int,), "a whole number of looks as in 1_000_000"),
     "score_every": ((int, float), "a percentage as in 1"),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
 }

@@ -26,6 +26,7 @@ from boostsample.experiments.data.table_reader import (
 )
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
+from boostsample.loop.run_limits import RunLimits
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads import n_threads
 
@@ -80,6 +81,12 @@ class Plan:
         Name of a weak learner, with settings if need be, see `boostsample.learners`.
     learning_rate, smoothing : float
         As of `Booster`.
+    max_seconds : float or None
+        Seconds of the rounds of a run at which it ends, without scoring; its number of rounds
+        depends on the machine.
+    max_looks : int or None
+        Looks of search and modelling at which a run ends; see
+        `boostsample.loop.run_limits.RunLimits`.
     seed : int
         Seed of splits, drawn families and all random streams.
     n_jobs : int or None
@@ -117,6 +124,8 @@ class Plan:
     learner: str = "stump"
     learning_rate: float = 1.0
     smoothing: float = 0.0
+    max_seconds: float | None = None
+    max_looks: int | None = None
     seed: int = 0
     n_jobs: int | None = None
     history: bool = False
@@ -153,6 +162,7 @@ class Plan:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)
         StepSize(self.learning_rate, self.smoothing)
+        RunLimits(self.max_seconds, self.max_looks)
         if self.budget is not None:
             parse_budget(self.budget)
         bank_settings(self.bank.name, self.bank.settings)
@@ -181,6 +191,12 @@ class Plan:
         names = "learning_rate", "smoothing"
         pairs = {name: (getattr(steps, name), getattr(FULL_STEP, name)) for name in names}
         return {name: value for name, (value, full) in pairs.items() if value != full}
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Those of `max_seconds` and `max_looks` that are given."""
+        limits = {"max_seconds": self.max_seconds, "max_looks": self.max_looks}
+        return {name: value for name, value in limits.items() if value is not None}
 
     @property
     def n_rounds(self) -> int:

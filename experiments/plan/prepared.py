@@ -65,7 +65,8 @@ class Prepared:
 
     @property
     def learner_in_use(self) -> str:
-        """The learner with all its settings, given or by default, and steps that are not full."""
+        """The learner with all its settings, given or by default, steps if not full, and limits."""
+        of_run = {**self.plan.step_settings, **self.plan.limits}
         name, settings = parse_name(self.plan.learner)
         parameters = inspect.signature(registered_class("learner", name)).parameters
         usual = {
@@ -73,7 +74,7 @@ class Prepared:
             for key, parameter in parameters.items()
             if parameter.default is not parameter.empty
         }
-        return Variant(name, {**usual, **settings, **self.plan.step_settings}).label
+        return Variant(name, {**usual, **settings, **of_run}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
         """The settings of a strategy in repetition 0, see `settings_in_use`."""

@@ -58,6 +58,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "budget": None if plan.budget is None else str(plan.budget),
         "weights": plan.weights,
         **plan.step_settings,
+        **plan.limits,
         "seed": plan.seed,
         "bank": bank_record(plan.bank.name, plan.bank.settings),
         "history": plan.history,
@@ -226,7 +227,7 @@ _Search = tuple[str, str, int, tuple[str, ...]]
 
 def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: str) -> None:
     """Raise SettingError, with the difference, if an old record has rows that a new plan lacks."""
-    new = _settings(prepared[0].plan)
+    new = {**dict.fromkeys(("max_seconds", "max_looks")), **_settings(prepared[0].plan)}
     before = {
         (data["name"], variant_of(strategy).label, search["repetition"], tuple(search["files"]))
         for data in old["data_sets"]

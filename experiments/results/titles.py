@@ -28,13 +28,14 @@ def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def learner_label(settings: Mapping[str, Any]) -> str:
-    """The learner of a plan or a run, with its step size unless steps are full.
+    """The learner of a plan or a run, with its step size unless steps are full, and its limits.
 
     >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
     'tree:n_leaves=8:learning_rate=0.1'
     """
-    steps = ("learning_rate", "smoothing")
-    given = [f"{name}={settings[name]:g}" for name in steps if name in settings]
+    of_run = ("learning_rate", "smoothing", "max_seconds", "max_looks")
+    numbers = {name: settings[name] for name in of_run if name in settings}
+    given = [f"{name}={n if isinstance(n, int) else f'{n:g}'}" for name, n in numbers.items()]
     return ":".join([str(settings["learner"]), *given])
 
 

@@ -73,7 +73,7 @@ def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: 
         stop = follower(None)  # type: ignore[arg-type]  # not read
         if at in naive_points(n_rounds):
             losses[at] = sign * value
-        assert stop == (at >= 100 and at >= 2 * naive_choice(losses))
+        assert bool(stop) == (at >= 100 and at >= 2 * naive_choice(losses))
     losses[n_rounds] = sign * values[-1]
     follower.end()
     assert follower.n_rounds() == naive_choice(losses)

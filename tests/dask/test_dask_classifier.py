@@ -59,6 +59,21 @@ def test_full_makes_the_choices_of_one_machine(
     assert there.n_rounds_ == 12
 
 
+def test_limits_are_those_of_one_machine(client: Any, arrays: Any, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"learner": "stump", "n_rounds": 6, "random_state": 0}
+    settings |= {"client": client, "strategy": "full"}
+    whole = DaskBoostSampleClassifier(**settings).fit(*arrays)
+    looks = 2 * whole.history_[0]["looks_search"]
+    model = DaskBoostSampleClassifier(**settings, max_looks=looks, checkpoint=tmp_path / "fit")
+    model.fit(*arrays)
+    assert (whole.stopped_, whole.n_rounds_) == ("", 6)
+    assert (model.stopped_, model.n_rounds_) == (f"max_looks={looks:,} is reached", 2)
+    model.set_params(max_looks=None).fit(*arrays)
+    np.testing.assert_array_equal(model.model_.alpha, whole.model_.alpha)
+    model.set_params(max_seconds=1e-9, checkpoint=None).fit(*arrays)
+    assert (model.stopped_, model.n_rounds_) == ("max_seconds=1e-09 is reached", 1)
+
+
 def test_several_labels_are_those_of_one_machine(client: Any, digits: Any, arrays: Any) -> None:
     X, y = digits
     Y = np.stack([y < "f", y == "d", (y > "b") & (y < "e")], axis=1).astype(int)

@@ -63,6 +63,20 @@ smoothing_option = click.option(
     help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost. Above 0, training goes "
     "on after an edge of 1.",
 )
+max_seconds_option = click.option(
+    "--max-seconds",
+    type=float,
+    metavar="S",
+    help="Seconds at which a training ends, after a whole round, with the rounds so far; how many "
+    "there are depends on the machine.  [default: no limit]",
+)
+max_looks_option = click.option(
+    "--max-looks",
+    type=int,
+    metavar="LOOKS",
+    help="Looks of search and modelling at which a training ends, after a whole round; the same "
+    "rounds everywhere.  [default: no limit]",
+)
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."

@@ -112,6 +112,8 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
         {"seed": 1},
         {"learning_rate": 0.5},
         {"smoothing": 0.01},
+        {"max_looks": 10**12},
+        {"max_seconds": 1000},
         {"bank": Variant("memory", {"reference": 20})},
         {"strategies": "laminating:scheme=iid"},
         {"families": parse_names("columns")},

@@ -88,6 +88,19 @@ def test_a_step_size_is_part_of_the_results(cli: CommandLine) -> None:
     assert "small" in cli.refused(*command, "small", "--learning-rate", "0.5")
 
 
+def test_a_limit_is_part_of_the_results(cli: CommandLine) -> None:
+    command = [*QUICK, "--strategies", "full", "--results", "limited"]
+    out = cli(*command, "--max-looks", "1")
+    assert "balanced initial weights, learner stump:max_looks=1\n" in out
+    assert "full: training ended early, number of stumps: 1 in repetition 0" in out
+    assert "(max_looks=1 is reached); later rows repeat the last state" in out
+    results = read_results("limited")
+    assert {row["learner"] for row in results.rows} == {"stump:max_looks=1"}
+    assert len({(row["repetition"], row["log10_loss"]) for row in results.rows}) == 2
+    assert "max_looks was 1, is None" in cli.refused(*command)
+    assert "max_looks was 1, is 2" in cli.refused(*command, "--max-looks", "2")
+
+
 def test_the_same_command_again_computes_nothing(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

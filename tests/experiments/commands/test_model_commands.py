@@ -188,6 +188,14 @@ def test_early_stopping_and_calibration(files: Path, cli: CommandLine) -> None:
     assert "--eval-metric is that of --early-stopping; add --early-stopping" in wrong
 
 
+def test_a_limit_of_looks_is_named(files: Path, cli: CommandLine) -> None:
+    out = cli(*FIT, "--max-looks", "1", "--max-seconds", "1000", "-o", "m.bsm")
+    assert re.search(r": 1 rounds, .* looks; training ended early: max_looks=1 is reached\n", out)
+    assert BoostSampleClassifier.load("m.bsm").max_looks == 1
+    wrong = cli.refused(*FIT, "--max-looks", "0", "-o", "n.bsm", silent=False)
+    assert "max_looks must be an integer at least 1, got 0; None is no limit" in wrong
+
+
 def test_a_model_of_several_labels_predicts_no_table(
     files: Path, table: Any, cli: CommandLine
 ) -> None:

@@ -39,6 +39,8 @@ weight_init = "uniform"
 learner = "stump"
 learning_rate = 0.5
 smoothing = 1
+max_seconds = 60
+max_looks = 1_000_000
 seed = 5
 bank = "memory:reference=30"
 history = true
@@ -72,6 +74,8 @@ def test_every_entry_is_read() -> None:
         weights="uniform",
         learning_rate=0.5,
         smoothing=1,
+        max_seconds=60,
+        max_looks=1_000_000,
         seed=5,
         bank=Variant("memory", {"reference": 30}),
         history=True,
@@ -114,6 +118,12 @@ WRONG = {
     "rounds": ("rounds = [10, 5]", "rounds: rounds must rise and differ, got 10, 5"),
     "one round": ("rounds = 10", r"rounds: rounds must be an array of whole numbers as in \[10"),
     "repeats": ("repeats = 0", "repeats: repeats must be an integer at least 1, got 0"),
+    "looks": (
+        "max_looks = 1.5",
+        "max_looks: max_looks must be a whole number of looks as in 1_000",
+    ),
+    "no looks": ("max_looks = 0", "max_looks: max_looks must be an integer at least 1, got 0"),
+    "seconds": ("max_seconds = 0", "max_seconds: max_seconds must be above 0 and finite, got 0"),
     "flag": ("history = 1", "history: history must be true or false, got 1"),
     "weight_init": ('weight_init = "even"', "weight_init: unknown initial weights 'even'"),
     "strategy": (
@@ -272,6 +282,8 @@ GRIDS = {
         weight_init = "uniform"
         learning_rate = 0.25
         smoothing = 1
+        max_seconds = 2.5
+        max_looks = 1000
         seed = 3
         bank = "lazy:reference=64"
         history = true
@@ -303,8 +315,9 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     assert grid_entries(again, prepared_again) == entries
     assert entries.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
     assert entries["weight_init"] == grid.weights
-    given = {key: entries[key] for key in ("learning_rate", "smoothing") if key in entries}
-    assert given == ({"learning_rate": 0.25, "smoothing": 1.0} if name == "everything" else {})
+    of_run = {"learning_rate": 0.25, "smoothing": 1.0, "max_seconds": 2.5, "max_looks": 1000}
+    given = {key: entries[key] for key in of_run if key in entries}
+    assert given == (of_run if name == "everything" else {})
 
 
 def test_the_path_of_own_data_is_written_as_it_was_given(tmp_path: Path) -> None:
