@@ -35,8 +35,6 @@ _MAGIC, _BY_VARIANT, _BY_PERSON = b"\x6c\x1b", b"\x01", b"\x00"
 _GENOTYPES = np.array([3, 0, 2, 1], np.uint8)
 """Codes of the two bits: 00 two A1, 01 missing, 10 one of each, 11 two A2."""
 _CODES = _GENOTYPES[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]
-_OTHER_COUNTED = np.array([0, 3, 2, 1], np.uint8)
-"""Codes when the other allele is counted."""
 _COMPARED = 256
 """Variants, evenly spaced, whose unused bits are compared with the number of people at once."""
 _SHOWN = 5
@@ -188,7 +186,7 @@ class PlinkTable(ColumnTable):
         codes = super().codes_at(columns)
         if self._other_counted is not None:
             other = np.flatnonzero(self._other_counted[columns])
-            codes[other] = _OTHER_COUNTED[codes[other]]
+            codes[other] = (4 - codes[other]) & 3  # 0 stays 0
         return codes
 
     def aligned(self, names: Sequence[str], needed: NDArray[np.int64] | None = None) -> Self:

@@ -108,6 +108,8 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
     if has_header:
         names = first[n_ids:]
         content = content.partition(b"\n")[2]
+        if not content:
+            raise DataError(f"{path} must have at least one line below its header, got none")
     if not names:
         raise DataError(
             f"{path} must have the columns FID, IID and a phenotype, separated by spaces or tabs, "

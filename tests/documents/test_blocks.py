@@ -92,6 +92,14 @@ def _table_in_two_formats() -> None:
     parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
 
 
+def _genotypes() -> None:
+    for suffix in ("bed", "bim", "fam"):
+        shutil.copy(ROOT / f"tests/formats/files/study.{suffix}", f"study.{suffix}")
+    text = re.search(r"```text\n(FID .*?)```", read(DOCS / "wide_files.md"), flags=re.DOTALL)
+    assert text
+    Path("study.pheno").write_text(text[1], "utf-8")
+
+
 def _onnx_is_there() -> None:
     pytest.importorskip("onnx", reason="needs the extra 'onnx'")
     pytest.importorskip("onnxruntime", reason="runs the exported model")
@@ -103,6 +111,7 @@ BEFORE: dict[str, Callable[[], None]] = {
     "pictures.md": _results("RESULTS"),
     "tables.md": _results("folder"),
     "tutorial_comparison.md": _results("first"),
+    "wide_files.md": _genotypes,
 }
 """What the reader of a page has when its blocks begin."""
 

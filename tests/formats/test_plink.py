@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from boostsample import DataError
+from boostsample.errors import BoostSampleError, SettingError
 from boostsample.formats.plink import PlinkTable, read_plink
 
 FILES = Path(__file__).with_name("files")
@@ -95,3 +99,199 @@ def test_files_are_read_in_threads_and_after_pickling() -> None:
     with ThreadPoolExecutor(4) as pool:
         for codes in pool.map(lambda _: again.codes_at(columns), range(40)):
             np.testing.assert_array_equal(codes, table.codes_at(columns))
+
+
+# ---------------------------------------------------------------------------------- phenotypes
+
+
+def labels_of(path: Path, **settings: Any) -> Any:
+    with warnings.catch_warnings(action="ignore"):
+        data = read_plink(path, **settings)
+    assert data.labels is not None
+    assert len(data.sample_ids) == len(data.labels) == data.table.shape[0] == 9 - data.n_left_out
+    return dict(zip(data.sample_ids.tolist(), data.labels.tolist(), strict=True))
+
+
+def test_people_without_a_phenotype_are_left_out_and_counted() -> None:
+    with pytest.warns(RuntimeWarning, match=r"2 of 9 people are left out because .*study\.fam is"):
+        data = read_plink(STUDY)
+    assert data.n_left_out == 2
+    assert data.labels is not None
+    assert data.labels.tolist() == [1, 2, 2, 1, 2, 1, 2]
+    assert data.labels.dtype == np.int64
+    assert data.sample_ids.tolist() == ["I0", "I1", "I2", "I3", "I5", "I6", "I8"]
+    np.testing.assert_array_equal(
+        values(data.table), recoded("study.raw").to_numpy(np.float32)[IS_KNOWN]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "expected"),
+    [
+        ("F0 I1 1\nF0 I0 2\n", {}, {"I0": 2, "I1": 1}),
+        ("#FID\tIID\tp\r\nF0\tI1\t1\r\nF0\tI0\t2", {}, {"I0": 2, "I1": 1}),
+        ("\nFID IID a b\n\n F0  I1 1 x\nF0 I0 NA y \n", {"phenotype_name": "a"}, {"I1": 1}),
+        ("FID IID a b\nF0 I1 1 x\nF0 I0 2 y y\n".replace(" y y", " é"), {"phenotype_name": "b"},
+         {"I0": "é", "I1": "x"}),
+        ("F0 I1 1 x\nF0 I0 2 y\n", {"phenotype_name": "2"}, {"I0": "y", "I1": "x"}),
+        ("IID a\nI3b 1\nI7 2\nI9 2\n", {}, {"I3b": 1, "I7": 2}),
+        ("F0 I0 -9\nF0 I1 1.0\nF1 I2 2e0\nF1 I3 0\nF2 I3b NaN\n", {}, {"I1": 1, "I2": 2}),
+        ("F0 I0 0\nF0 I1 1\nF1 I2 3\nF2 I5 -9\n", {}, {"I0": 0, "I1": 1, "I2": 3}),
+        ("F0 I0 0\nF0 I1 1\nF1 I2 -9\n", {"missing": ["-9", "NA"]}, {"I0": 0, "I1": 1}),
+        ("F0 I0 sick\nF0 I1 NONE\nF1 I2 .\nF1 I3 well\n", {}, {"I0": "sick", "I3": "well"}),
+    ],
+)  # fmt: skip
+def test_phenotypes_are_joined_by_ids(
+    text: str, settings: dict[str, Any], expected: dict[str, Any], copy: Path
+) -> None:
+    path = copy.with_suffix(".pheno")
+    path.write_bytes(text.encode())
+    assert labels_of(copy, phenotype=path, **settings) == expected
+
+
+def test_a_file_of_phenotypes_gives_the_classes_that_plink_reads(copy: Path) -> None:
+    """`plink1.9 --bfile study --pheno FILE --make-bed`, as in the README of the files."""
+    fam = pd.read_csv(FILES / "joined.fam", sep=" ", header=None)
+    known = fam[fam[5] > 0]
+    labels = labels_of(copy, phenotype=FILES / "study.pheno", phenotype_name="second")
+    assert labels == dict(zip(known[1], known[5], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("F0 I0 0\nF0 I1 1\n", {}, r"got 0 and 1, and PLINK reads 0 as missing; missing="),
+        ("F0 I0 1.5\nF0 I1 1\n", {}, r"got the measurement '1\.5'"),
+        ("F0 I0 sick\nF0 I1 1\n", {}, r"numbers or words as classes, got '1' and 'sick'"),
+        ("F0 I0 NA\n", {}, r"must be known for some people, got none"),
+        ("X I0 1\n", {}, r"got none: FID and IID of the first line are 'X I0', and 'F0 I0' in"),
+        ("F0 I0 1\nF0 I0 2\n", {}, r"FID and IID must be distinct, got 'F0 I0' 2 times"),
+        ("F0 I0 1\nF0 I1\n", {}, r"must have 3 columns \(FID, IID, 1\).* got 2 in line 2"),
+        ("F0 I0\nF0 I1\n", {}, r"must have the columns FID, IID and a phenotype.* got 2 in its"),
+        ("F0,I0,1\n", {}, r"separated by spaces or tabs, got 1 in its first line"),
+        ("FID IID a b\nF0 I0 1 2\n", {}, r"must choose one of the 2 phenotypes .* known: a, b"),
+        ("FID IID a\nF0 I0 1\n", {"phenotype_name": "A"}, r"unknown phenotype of .*known: a"),
+        ("FID IID a a\nF0 I0 1 1\n", {"phenotype_name": "a"}, r"distinct names .* 'a' twice"),
+        ("FID IID a\n", {}, "must have at least one line below its header"),
+        ("", {}, "must have at least one line, got none"),
+        ("F0 I0 1\rF0 I1 2\r", {}, "lines that end in LF or CRLF, got the byte 0x0d"),
+        ("F0 I0 \0\n", {}, "lines that end in LF or CRLF, got the byte 0x00"),
+        ("F0 \udcff 1\n", {}, "must be text in UTF-8"),
+    ],
+)  # fmt: skip
+def test_other_phenotypes_are_refused(
+    text: str, settings: dict[str, Any], message: str, copy: Path
+) -> None:
+    path = copy.with_suffix(".pheno")
+    path.write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(BoostSampleError, match=message):
+        labels_of(copy, phenotype=path, **settings)
+
+
+def test_a_name_of_a_phenotype_needs_a_file() -> None:
+    with pytest.raises(SettingError, match="must choose a column of the file phenotype="):
+        read_plink(STUDY, phenotype_name="a")
+
+
+# ------------------------------------------------------------------------------------- refusals
+
+
+def replaced(old: str, new: str) -> Any:
+    return lambda content: content.replace(old.encode(), new.encode(), 1)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "change", "message"),
+    [
+        ("bed", lambda content: b"", "must begin with the bytes 6c 1b 01 .* got nothing"),
+        ("bed", lambda content: b"\x6c\x1b\x02" + content[3:], "got 6c 1b 02; it is damaged"),
+        ("bed", lambda content: content[:-1], r"33 bytes, 3 and 3 for each of 10 .* got 32"),
+        ("bed", lambda content: content + b"\0", "got 34; it is cut, or"),
+        ("bed", lambda content: content[:-1] + b"\x04", "got more for variant 'mt1_C'"),
+        ("fam", replaced("F4 I8 0 0 1 2\n", ""), "must have 23 bytes"),
+        ("fam", replaced("I8", "I3"), None),
+        ("fam", replaced("F4 I8", "F3 I7"), "IID must be distinct, got 'F3 I7' 2 times; correct"),
+        ("fam", replaced("F4 I8 0 0 1 2\n", "F4 I8 0 0 1"), r"have 6 columns .* got 5 in line 9"),
+        ("fam", replaced("F0 I0", "F0\t\t I0"), None),
+        ("fam", lambda content: content[:-1], None),
+        ("fam", lambda content: b"\n" + content.replace(b"\n", b"\r\n\r\n"), None),
+        ("fam", lambda content: b"", "must have at least one line"),
+        ("bim", replaced("rs1", '"rs1'), None),
+        ("bim", lambda content: content.replace(b"\t", b"  ").rstrip(), None),
+        ("bim", replaced("rs5", "rs1"), None),
+        ("bim", replaced("rs1", "x1"), None),
+        ("bim", replaced("rs2\t0\t2000\tT", "rs1\t0\t2000\tG"), "got 'rs1_G' 2 times; plink2"),
+        ("bim", replaced("\t2000", "\t-2000"), "number of at least 0, got '-2000' for 'rs2'"),
+        ("bim", replaced("\t2000", "\t2e3"), "whole number of at least 0, got '2e3' for 'rs2'"),
+        ("bim", replaced("T\tC", "T\tT"), "alleles .* must differ, got 'T' twice for 'rs2'"),
+        ("bim", replaced("1\trs1", "1\trs1\trs1"), r"6 columns \(chromosome, .* got 7 in line 1"),
+        ("bim", lambda content: content[content.find(b"\n") + 1 :], "3 for each of 9 variants"),
+    ],
+)  # fmt: skip
+def test_files_that_do_not_fit_are_refused(
+    suffix: str, change: Any, message: str | None, copy: Path
+) -> None:
+    path = copy.with_suffix(f".{suffix}")
+    path.write_bytes(change(path.read_bytes()))
+    if message is None:
+        table = read_plink(copy, labels=False).table
+        np.testing.assert_array_equal(values(table), recoded("study.raw").to_numpy(np.float32))
+    else:
+        with pytest.raises(DataError, match=message):
+            values(read_plink(copy, labels=False).table)
+
+
+def test_what_is_no_file_is_refused(copy: Path) -> None:
+    for suffix in ("bim", "fam", "bed"):
+        copy.with_suffix(f".{suffix}").unlink()
+        with pytest.raises(DataError, match=rf"x\.{suffix} must be an existing file"):
+            read_plink(copy)
+        os.mkfifo(copy.with_suffix(f".{suffix}"))
+        with pytest.raises(DataError, match=rf"x\.{suffix} must be an existing file"):
+            read_plink(copy)
+        copy.with_suffix(f".{suffix}").unlink()
+        shutil.copy(STUDY.with_suffix(f".{suffix}"), copy.with_suffix(f".{suffix}"))
+
+
+def test_files_by_person_are_refused_with_the_way_out() -> None:
+    with pytest.raises(DataError, match=r"got them by people .* plink1\.9 --make-bed writes it"):
+        read_plink(FILES / "by_person.bed", labels=False)
+
+
+def test_a_file_that_changes_is_refused(copy: Path) -> None:
+    table = read_plink(copy, labels=False).table
+    content = copy.read_bytes()
+    for changed in (content[:-1], content + b"\0", content):
+        copy.write_bytes(changed)
+        os.utime(copy, ns=(1, 1))
+        with pytest.raises(DataError, match="must not change while it is in use"):
+            values(table)
+    copy.unlink()
+    with pytest.raises(DataError, match=r"x\.bed cannot be read: No such file"):
+        values(table)
+
+
+def test_variants_that_are_missing_or_have_other_alleles_are_refused(copy: Path) -> None:
+    path = copy.with_suffix(".bim")
+    lines = path.read_text()
+    table = read_plink(copy, labels=False).table
+    for names, message in [
+        (["rs1_G", "y1_A", "y2_A"], r"the 3 variants .* but 2 are missing: 'y1_A', 'y2_A'; take"),
+        (["rs1_C", "y1_A"], r"1 are missing: 'y1_A' and 1 have other .*: 'rs1_C' \(here G and A\)"),
+        (["mono_A"], r"1 have other alleles: 'mono_A' \(here 0 and G\)"),
+        ([f"y{k}_A" for k in range(7)], r"7 are missing: 'y0_A', .*'y4_A', \.\.\.; take"),
+    ]:
+        with pytest.raises(DataError, match=message):
+            table.aligned(names)
+    assert values(table.aligned(["mono_G"]))[1:4].ravel().tolist() == [2, 2, 2]
+
+    aligned = table.aligned(["y1_A", "rs1_A", "rs1_G"], needed=np.array([1, 2]))
+    assert aligned.columns_at(np.array([1, 2]))[:, :2].tolist() == [[1, 2], [1, 0]]
+    with pytest.raises(DataError, match="must have the column 'y1_A' to read it"):
+        values(aligned)
+
+    path.write_text(lines.replace("rs2\t0\t2000\tT\tC", "rs1\t0\t2000\tT\tA"))  # three alleles
+    table = read_plink(copy, labels=False).table
+    assert values(table.aligned(["rs1_T", "rs1_G"]))[:2].tolist() == [[1, 1], [2, 0]]
+    with pytest.raises(DataError, match=r"1 have other alleles: 'rs1_A' "):
+        table.aligned(["rs1_A"])
