@@ -39,9 +39,9 @@ from boostsample.formats.hdf5_members import (
 )
 from boostsample.labels import class_values
 
-_BLOCK_BYTES = 2**22
+_BLOCK_BYTES = 2**20
 """Memory of the rows that are read at once."""
-_BLOCK_ENTRIES = 2**21
+_BLOCK_ENTRIES = 2**18
 """Stored values of the rows of a CSR matrix that are read at once."""
 _SIEVE_BYTES = 2**16
 """HDF5 reads at least this much of a row of an array without chunks."""
