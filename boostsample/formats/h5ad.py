@@ -70,8 +70,11 @@ def read_h5ad(
     *,
     layer: str | None = None,
     gene_names: str | None = None,
+    drop_unlabelled: bool = False,
 ) -> AnnotatedTable:
     """The matrix of an .h5ad file with the labels of its cells.
+
+    For predictions leave out `label`: a table finds the genes of a model by `ColumnTable.aligned`.
 
     Parameters
     ----------
@@ -79,11 +82,13 @@ def read_h5ad(
         The file; a table of its columns reads it later again, and refuses one that has changed.
     label : str, optional
         The column of ``obs`` with the labels: text, whole numbers, truth values, or categories of
-        these. Every cell must have one.
+        these. Every cell must have one, unless `drop_unlabelled`.
     layer : str, optional
         The matrix ``layers[layer]`` in place of ``X``; ``"raw"`` is ``raw.X`` with its own genes.
     gene_names : str, optional
         The column of ``var`` with the names of genes; default: the index of ``var``.
+    drop_unlabelled : bool, default False
+        Whether to leave out cells without a label.
 
     Raises
     ------
@@ -104,7 +109,7 @@ def read_h5ad(
         names = _gene_names(member(file, frame, str(path)), d, gene_names, f"{path}: {frame}")
         cells = _Frame(member(file, "obs", str(path)), f"{path}: obs")
         cell_ids = _texts(cells.index(n), f"{path}: the index of obs")
-        y = None if label is None else _labels(cells, label, cell_ids)
+        y = None if label is None else cells.column(label, n)
         source = _MatrixPlace(path.absolute(), stamp, place)
         encoding = check_encoding(matrix, where)
         X: Any
@@ -114,7 +119,54 @@ def read_h5ad(
             X = CSCFileTable(source, (n, d), names, _indptr(matrix, d, n, where))
         else:
             X = DenseFileTable(source, (n, d), names, check_dataset(matrix, where, 2).chunks)
-    return AnnotatedTable(X, y, names, cell_ids)
+    table = AnnotatedTable(X, None, names, cell_ids)
+    return (
+        table if y is None else _with_labels(table, y, f"{path}: obs[{label!r}]", drop_unlabelled)
+    )
+
+
+def table_of_anndata(
+    adata: Any, label: str | None = None, *, layer: str | None = None, gene_names: str | None = None
+) -> AnnotatedTable:
+    """The matrix of an AnnData object in memory, as it is, with the labels of its cells.
+
+    The arguments and errors are those of `read_h5ad`; the matrix is a NumPy array or a sparse
+    matrix of SciPy, of any dtype.
+    """
+    if type(adata).__name__ != "AnnData":
+        raise SettingError(f"adata must be an AnnData object, got {type(adata).__name__}")
+    if adata.isbacked:
+        raise DataError(
+            f"adata must be in memory, but is backed; use read_h5ad({adata.filename!r})"
+        )
+    layers, genes, place = list(adata.layers), adata.var, "X"
+    if layer is None:
+        X = adata.X
+    elif layer == "raw" and adata.raw is not None and "raw" not in layers:
+        X, genes, place = adata.raw.X, adata.raw.var, "raw.X"
+    elif layer in layers:
+        X, place = adata.layers[layer], f"layers[{layer!r}]"
+    else:
+        raise unknown("layer of adata", layer, layers)
+    if not hasattr(X, "tocsc"):
+        if not isinstance(X, np.ndarray):
+            raise DataError(
+                f"adata.{place} must be an array of NumPy or a sparse matrix of SciPy, got "
+                f"{type(X).__name__}; pass adata.to_memory()"
+            )
+        X = np.asarray(X)
+    for name, frame, column in (("obs", adata.obs, label), ("var", genes, gene_names)):
+        if column is not None and column not in frame.columns:
+            raise unknown(f"column of adata.{name}", column, map(str, frame.columns))
+    cell_ids = [str(cell) for cell in adata.obs_names]
+    names = genes.index if gene_names is None else genes[gene_names]
+    gene_list = _distinct(_texts(np.array(names, object), "adata.var"), "adata.var")
+    table = AnnotatedTable(X, None, gene_list, cell_ids)
+    if label is None:
+        return table
+    labels = np.array(adata.obs[label], object)
+    labels[adata.obs[label].isna().to_numpy(bool)] = None
+    return _with_labels(table, labels, f"adata.obs[{label!r}]", False)
 
 
 # --------------------------------------------------------------------------------- parts of a file
@@ -244,6 +296,10 @@ def _gene_names(group: Any, d: int, column: str | None, where: str) -> list[str]
     frame = _Frame(group, where)
     what = f"the index of {where}" if column is None else f"{where}[{column!r}]"
     names = _texts(frame.index(d) if column is None else frame.column(column, d), what)
+    return _distinct(names, what)
+
+
+def _distinct(names: list[str], what: str) -> list[str]:
     if len(set(names)) < len(names):
         name, times = Counter(names).most_common(1)[0]
         raise DataError(
@@ -254,18 +310,24 @@ def _gene_names(group: Any, d: int, column: str | None, where: str) -> list[str]
     return names
 
 
-def _labels(cells: _Frame, label: str, cell_ids: list[str]) -> NDArray[Any]:
-    values = cells.column(label, len(cell_ids))
-    what = f"{cells.where}[{label!r}]"
-    if values.dtype.kind == "O":
-        missing = np.array([value is None for value in values.tolist()])
-        if missing.any():
-            raise DataError(
-                f"every cell must have a label, but {what} lacks {missing.sum():,} of "
-                f"{missing.size:,}, the first that of {cell_ids[int(missing.argmax())]!r:.60}; "
-                f"write the others by adata[adata.obs[{label!r}].notna()].write_h5ad(new_path)"
-            )
-    return class_values(values, what, in_file=True)
+def _with_labels(
+    table: AnnotatedTable, values: NDArray[Any], what: str, drop_unlabelled: bool
+) -> AnnotatedTable:
+    missing = np.array([value is None for value in values.tolist()])
+    if values.dtype.kind == "f":
+        missing = np.isnan(values)
+    if missing.any() and not drop_unlabelled:
+        raise DataError(
+            f"every cell must have a label, but {what} lacks {missing.sum():,} of "
+            f"{missing.size:,}, the first that of {table.cell_ids[int(missing.argmax())]!r:.60}; "
+            "leave these cells out, in a file by drop_unlabelled=True, in memory by "
+            "adata[adata.obs[label].notna()]"
+        )
+    if missing.any():
+        rows = np.flatnonzero(~missing)
+        cell_ids = [table.cell_ids[row] for row in rows.tolist()]
+        table, values = table._replace(X=table.X[rows], cell_ids=cell_ids), values[rows]
+    return table._replace(y=class_values(values, what, in_file=True))
 
 
 # ----------------------------------------------------------------------------------- dense matrices
