@@ -35,8 +35,9 @@ _MAGIC, _BY_VARIANT, _BY_PERSON = b"\x6c\x1b", b"\x01", b"\x00"
 _GENOTYPES = np.array([3, 0, 2, 1], np.uint8)
 """Codes of the two bits: 00 two A1, 01 missing, 10 one of each, 11 two A2."""
 _CODES = _GENOTYPES[np.arange(256)[:, None] >> np.array([0, 2, 4, 6]) & 3]
-_COMPARED = 256
-"""Variants, evenly spaced, whose unused bits are compared with the number of people at once."""
+_COMPARED, _COMPARED_BYTES = 256, 2**24
+"""Most variants, evenly spaced, that are compared with the number of people at once."""
+_UNLIKELY = 1e-9
 _SHOWN = 5
 
 
@@ -101,6 +102,7 @@ def read_plink(
     bed = bed if bed.suffix.lower() == ".bed" else bed.with_name(f"{bed.name}.bed")
     people = read_people(bed.with_suffix(".fam"))
     table = PlinkTable(bed, len(people.ids), read_variants(bed.with_suffix(".bim")))
+    table.warn_of_padding(f"{people.family_ids[-1]} {people.ids[-1]}")
     family_ids, sample_ids = people.family_ids.to_pylist(), people.ids.to_pylist()
     data = PlinkData(
         table, np.array(family_ids, object), np.array(sample_ids, object), labels=None, n_left_out=0
@@ -151,7 +153,6 @@ class PlinkTable(ColumnTable):
         self._other_counted: NDArray[np.bool_] | None = None
         self._names, self._n_people, self._n_bytes = names, n_people, -(-n_people // 4)
         self._state = self._checked_state()
-        self.read_codes(np.unique(np.linspace(0, len(names) - 1, _COMPARED).astype(np.int64)))
 
     def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Counts of A1 at some variants of all people: float32 (q, n), NaN for missing."""
@@ -246,6 +247,25 @@ class PlinkTable(ColumnTable):
             f"{' and '.join(parts)}; take them from the full file of these people, with the "
             "alleles of the training file (plink1.9 --a1-allele, --flip)"
         )
+
+    def warn_of_padding(self, person: str) -> None:
+        """A RuntimeWarning if the last person has the genotypes of unused bits, two A1 everywhere.
+
+        A .fam file with one line too many has the same length of .bed in three cases of four.
+        """
+        m = min(self.shape[1], max(_COMPARED_BYTES // self._n_people, 1), _COMPARED)
+        compared = np.unique(np.linspace(0, self.shape[1] - 1, m).astype(np.int64))
+        has_two = self.read_codes(compared) == 3
+        probability = (has_two[:, :-1].sum(axis=1) + 1) / (self._n_people + 1)
+        unlikely = np.log(probability).sum() < np.log(_UNLIKELY)
+        if self._n_people % 4 != 1 and has_two[:, -1].all() and unlikely:
+            warnings.warn(
+                f"the last person of the .fam file beside {self.path}, {person:.60}, has two A1 "
+                f"at all {compared.size} variants compared, as unused bits have: it may be a line "
+                "too many; compare its lines with the people of the study",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def _checked_state(self) -> tuple[int, int]:
         """Size and time of change of the file; DataError unless its head and size are right."""

@@ -19,6 +19,7 @@ from boostsample.errors import DataError, SettingError, one_line, os_fault, unkn
 _FAM = ("FID", "IID", "father", "mother", "sex", "phenotype")
 _BIM = ("chromosome", "ID", "centimorgans", "position", "allele 1", "allele 2")
 _NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _NO_VALUE = ("na", "nan", "none", ".")
 _LARGEST = 2.0**53
 """Whole numbers below it are exact as float64."""
@@ -47,7 +48,7 @@ class Variants(NamedTuple):
 
 def read_people(path: Path) -> People:
     """Read a .fam file; DataError if a line has no six columns, or two people have the same ids."""
-    family_ids, ids, _, _, _, phenotypes = _read_columns(path, _FAM)
+    family_ids, ids, phenotypes = _parsed(path, _content(path), _FAM, (0, 1, 5))
     _refuse_repeated(path, "FID and IID", _pairs(family_ids, ids), "correct one of the lines")
     return People(family_ids, ids, phenotypes)
 
@@ -56,7 +57,7 @@ def read_variants(path: Path) -> Variants:
     """Read a .bim file; DataError if a line has no six columns or is none that PLINK would use."""
     from pyarrow import compute
 
-    _, ids, _, positions, counted, other = _read_columns(path, _BIM)
+    ids, positions, counted, other = _parsed(path, _content(path), _BIM, (1, 3, 4, 5))
     is_position = compute.match_substring_regex(positions, "^[0-9]{1,18}$")
     at = compute.index(is_position, False).as_py()
     if at >= 0:
@@ -125,21 +126,22 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
         if chosen not in names:
             raise unknown(f"phenotype of {path}", chosen, names)
         raise DataError(f"{path} must have distinct names of phenotypes, got {chosen!r:.60} twice")
-    columns = _parsed(path, content, [*("FID", "IID")[2 - n_ids :], *names])
-    keys, ids = columns[0], people.ids
+    at = n_ids + names.index(chosen)
+    all_names = [*("FID", "IID")[2 - n_ids :], *names]
+    *keys, phenotypes = _parsed(path, content, all_names, [*range(n_ids), at])
     if n_ids == 2:
-        keys, ids = _pairs(columns[0], columns[1]), _pairs(people.family_ids, people.ids)
+        kind, key, people_key = "FID and IID", _pairs(*keys), _pairs(people.family_ids, people.ids)
     else:
-        _refuse_repeated("the .fam file", "IID", ids, f"add the column FID to {path}")
-    kind = "FID and IID" if n_ids == 2 else "IID"
-    _refuse_repeated(path, kind, keys, "remove one of the lines")
-    at = compute.index_in(ids, keys)
-    if at.null_count == len(at):
+        kind, key, people_key = "IID", keys[0], people.ids
+        _refuse_repeated("the .fam file", kind, people_key, f"add the column FID to {path}")
+    _refuse_repeated(path, kind, key, "remove one of the lines")
+    places = compute.index_in(people_key, key)
+    if places.null_count == len(places):
         raise DataError(
             f"{path} must have people of the .fam file, got none: {kind} of the first line are "
-            f"{keys[0].as_py()!r:.60}, and {ids[0].as_py()!r:.60} in the .fam file"
+            f"{key[0].as_py()!r:.60}, and {people_key[0].as_py()!r:.60} in the .fam file"
         )
-    return compute.take(columns[n_ids + names.index(chosen)], at)
+    return compute.take(phenotypes, places)
 
 
 def phenotype_classes(
@@ -188,10 +190,6 @@ def _missing_texts(texts: list[str], numbers: dict[str, float], where: str) -> s
     return absent | zeros if others <= {1.0, 2.0} else absent
 
 
-def _read_columns(path: Path, names: Sequence[str]) -> list[Any]:
-    return _parsed(path, _content(path), names)
-
-
 def _content(path: Path) -> bytes:
     """The content of a text file with one tab between columns, and lines that end in LF."""
     if not path.is_file():
@@ -209,29 +207,29 @@ def _content(path: Path) -> bytes:
         if found in content:
             content = content.replace(found, b"\n")
     content = content.lstrip(b"\t\n").rstrip(b"\t\n")
-    for wrong in (b"\0", b"\r"):
-        if wrong in content:
-            raise DataError(
-                f"{path} must be text with lines that end in LF or CRLF, got the byte "
-                f"{wrong[0]:#04x}; the file is damaged or of another kind"
-            )
+    wrong = _CONTROL.search(content)
+    if wrong:
+        raise DataError(
+            f"{path} must be text with lines that end in LF or CRLF, got the byte "
+            f"{wrong[0][0]:#04x}; the file is damaged or of another kind"
+        )
     if not content:
         raise DataError(f"{path} must have at least one line, got none")
     return content
 
 
-def _parsed(path: Path, content: bytes, names: Sequence[str]) -> list[Any]:
-    """The columns of a text as Arrow arrays of text; DataError if a line has more or fewer."""
+def _parsed(path: Path, content: bytes, names: Sequence[str], chosen: Sequence[int]) -> list[Any]:
+    """Some columns of a text as Arrow arrays of text; DataError unless all lines have all names."""
     import pyarrow
     from pyarrow import csv
 
-    places = [str(k) for k in range(len(names))]
+    text = {str(k): pyarrow.string() for k in chosen}
     try:
         table = csv.read_csv(
             pyarrow.BufferReader(content),
-            csv.ReadOptions(column_names=places, block_size=_BLOCK),
+            csv.ReadOptions(column_names=[str(k) for k in range(len(names))], block_size=_BLOCK),
             csv.ParseOptions(delimiter="\t", quote_char=False, double_quote=False),
-            csv.ConvertOptions(column_types=dict.fromkeys(places, pyarrow.string())),
+            csv.ConvertOptions(column_types=text, include_columns=list(text)),
         )
     except pyarrow.ArrowInvalid as error:
         _decoded(path, content)

@@ -295,3 +295,23 @@ def test_variants_that_are_missing_or_have_other_alleles_are_refused(copy: Path)
     assert values(table.aligned(["rs1_T", "rs1_G"]))[:2].tolist() == [[1, 1], [2, 0]]
     with pytest.raises(DataError, match=r"1 have other alleles: 'rs1_A' "):
         table.aligned(["rs1_A"])
+
+
+@pytest.mark.parametrize("n_people", [7, 8])
+def test_a_line_too_many_is_told_from_a_person(n_people: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(n_people)
+    path = tmp_path / "x.bed"
+    bed_reader.to_bed(
+        path,
+        rng.choice(np.array([0, 1, 2], np.int8), (n_people, 200)),
+        properties={"allele_1": ["A"] * 200, "allele_2": ["C"] * 200},
+    )
+    read_plink(path, labels=False)
+    with path.with_suffix(".fam").open("a") as stream:
+        stream.write("F X 0 0 0 0\n")
+    if n_people == 7:
+        with pytest.warns(RuntimeWarning, match="F X, has two A1 at all 200 variants compared"):
+            read_plink(path, labels=False)
+    else:
+        with pytest.raises(DataError, match="must have 603 bytes"):
+            read_plink(path, labels=False)
