@@ -244,8 +244,9 @@ class PlinkTable(ColumnTable):
             parts.append(f"{len(other):,} have other alleles: {_first(other)}")
         return DataError(
             f"{self.path} must have the {n_columns:,} variants that were learned, but "
-            f"{' and '.join(parts)}; take them from the full file of these people, with the "
-            "alleles of the training file (plink1.9 --a1-allele, --flip)"
+            f"{' and '.join(parts)}; take them from the full file of these people; "
+            "plink1.9 --a1-allele TRAINING.bim 5 2 names unknown alleles (0), --flip those of the "
+            "other strand"
         )
 
     def warn_of_padding(self, person: str) -> None:

@@ -102,7 +102,7 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
     from pyarrow import compute
 
     content = _content(path)
-    first = _decoded(path, content[: content.find(b"\n") % (len(content) + 1)]).split("\t")
+    first = content.partition(b"\n")[0].decode().split("\t")
     has_header = first[0].lstrip("#").upper() in ("FID", "IID")
     n_ids = 1 if has_header and first[0].lstrip("#").upper() == "IID" else 2
     names = [str(k) for k in range(1, len(first) - n_ids + 1)]
@@ -215,6 +215,13 @@ def _content(path: Path) -> bytes:
         )
     if not content:
         raise DataError(f"{path} must have at least one line, got none")
+    if not content.isascii():
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path} must be text in UTF-8: {one_line(error)}; convert it"
+            ) from error
     return content
 
 
@@ -229,10 +236,9 @@ def _parsed(path: Path, content: bytes, names: Sequence[str], chosen: Sequence[i
             pyarrow.BufferReader(content),
             csv.ReadOptions(column_names=[str(k) for k in range(len(names))], block_size=_BLOCK),
             csv.ParseOptions(delimiter="\t", quote_char=False, double_quote=False),
-            csv.ConvertOptions(column_types=text, include_columns=list(text)),
+            csv.ConvertOptions(check_utf8=False, column_types=text, include_columns=list(text)),
         )
     except pyarrow.ArrowInvalid as error:
-        _decoded(path, content)
         for number, line in enumerate(content.split(b"\n"), 1):
             n_columns = line.count(b"\t") + 1
             if line and n_columns != len(names):
@@ -242,13 +248,6 @@ def _parsed(path: Path, content: bytes, names: Sequence[str], chosen: Sequence[i
                 ) from error
         raise DataError(f"{path} cannot be read: {one_line(error)}") from error
     return [column.combine_chunks() for column in table.columns]
-
-
-def _decoded(path: Path, content: bytes) -> str:
-    try:
-        return content.decode()
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} must be text in UTF-8: {one_line(error)}; convert it") from error
 
 
 def _pairs(family_ids: Any, ids: Any) -> Any:

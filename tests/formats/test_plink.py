@@ -130,12 +130,12 @@ def test_people_without_a_phenotype_are_left_out_and_counted() -> None:
     [
         ("F0 I1 1\nF0 I0 2\n", {}, {"I0": 2, "I1": 1}),
         ("#FID\tIID\tp\r\nF0\tI1\t1\r\nF0\tI0\t2", {}, {"I0": 2, "I1": 1}),
-        ("\nFID IID a b\n\n F0  I1 1 x\nF0 I0 NA y \n", {"phenotype_name": "a"}, {"I1": 1}),
+        (" \n FID IID a b\n\n F0  I1 1 x\nF0 I0 NA y \n", {"phenotype_name": "a"}, {"I1": 1}),
         ("FID IID a b\nF0 I1 1 x\nF0 I0 2 y y\n".replace(" y y", " é"), {"phenotype_name": "b"},
          {"I0": "é", "I1": "x"}),
         ("F0 I1 1 x\nF0 I0 2 y\n", {"phenotype_name": "2"}, {"I0": "y", "I1": "x"}),
         ("IID a\nI3b 1\nI7 2\nI9 2\n", {}, {"I3b": 1, "I7": 2}),
-        ("F0 I0 -9\nF0 I1 1.0\nF1 I2 2e0\nF1 I3 0\nF2 I3b NaN\n", {}, {"I1": 1, "I2": 2}),
+        ("F0 I0 -9.00\nF0 I1 1.0\nF1 I2 2e0\nF1 I3 0\nF2 I3b NaN\n", {}, {"I1": 1, "I2": 2}),
         ("F0 I0 0\nF0 I1 1\nF1 I2 3\nF2 I5 -9\n", {}, {"I0": 0, "I1": 1, "I2": 3}),
         ("F0 I0 0\nF0 I1 1\nF1 I2 -9\n", {"missing": ["-9", "NA"]}, {"I0": 0, "I1": 1}),
         ("F0 I0 sick\nF0 I1 NONE\nF1 I2 .\nF1 I3 well\n", {}, {"I0": "sick", "I3": "well"}),
@@ -197,7 +197,7 @@ def test_a_name_of_a_phenotype_needs_a_file() -> None:
 
 
 def replaced(old: str, new: str) -> Any:
-    return lambda content: content.replace(old.encode(), new.encode(), 1)
+    return lambda content: content.replace(old.encode(), new.encode(errors="surrogateescape"), 1)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +216,7 @@ def replaced(old: str, new: str) -> Any:
         ("fam", lambda content: content[:-1], None),
         ("fam", lambda content: b"\n" + content.replace(b"\n", b"\r\n\r\n"), None),
         ("fam", lambda content: b"", "must have at least one line"),
+        ("bim", replaced("1\t", "\udcff\t"), "must be text in UTF-8"),
         ("bim", replaced("rs1", '"rs1'), None),
         ("bim", lambda content: content.replace(b"\t", b"  ").rstrip(), None),
         ("bim", replaced("rs5", "rs1"), None),
@@ -295,6 +296,9 @@ def test_variants_that_are_missing_or_have_other_alleles_are_refused(copy: Path)
     assert values(table.aligned(["rs1_T", "rs1_G"]))[:2].tolist() == [[1, 1], [2, 0]]
     with pytest.raises(DataError, match=r"1 have other alleles: 'rs1_A' "):
         table.aligned(["rs1_A"])
+    path.write_text(lines.replace("rs7\t0\t77\tC\tG", "rs7\t0\t77\tC\t0"))
+    with pytest.raises(DataError, match=r"1 have other alleles: 'rs7_0' \(here C and 0\)"):
+        read_plink(copy, labels=False).table.aligned(["rs7_0"])
 
 
 @pytest.mark.parametrize("n_people", [7, 8])
