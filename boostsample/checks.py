@@ -267,21 +267,27 @@ def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = N
     if table.dtype.kind not in "iuf" or table.dtype == np.float32 or table.dtype.itemsize < 4:
         return []
     n, d = table.shape
-    may_be = np.flatnonzero(np.ones(d, bool) if constant is None else constant)
+    may_be = np.ones(d, bool) if constant is None else constant
     with np.errstate(over="ignore", invalid="ignore"):
         if hasattr(table, "tocsc"):
-            values = table.data
-            column = np.repeat(np.arange(d), np.diff(table.indptr))
+            values, counts = table.data, np.diff(table.indptr)
+            column = np.repeat(np.arange(d), counts)
             pairs = _merged(values[:-1], values[1:]) & (column[:-1] == column[1:])
-            merged = 100 * np.bincount(column[:-1][pairs], minlength=d) > np.diff(table.indptr)
-            may_be = may_be[np.diff(table.indptr)[may_be] > 0]
+            merged = 100 * np.bincount(column[:-1][pairs], minlength=d) > counts
+            stored = np.flatnonzero(counts)
+            if stored.size:
+                starts = table.indptr[stored]
+                rest = np.where(counts[stored] < n, 0, values[starts])  # zeros that are not stored
+                lows = np.fmin(np.fmin.reduceat(values, starts), rest)
+                highs = np.fmax(np.fmax.reduceat(values, starts), rest)
+                merged[stored] |= _merged(lows, highs) & may_be[stored]
         else:
             rows = table[np.unique(np.linspace(0, n - 1, _COMPARED_ROWS).astype(np.intp))]
             merged = 100 * _merged(rows[:-1], rows[1:]).sum(axis=0) > len(rows)
-        for block in np.array_split(may_be, may_be.size // 64 + 1):
-            part = table[:, block]
-            part = part.toarray() if hasattr(table, "tocsc") else part
-            merged[block] |= _merged(np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0))
+            columns = np.flatnonzero(may_be)
+            for block in np.array_split(columns, columns.size // 64 + 1):
+                part = table[:, block]
+                merged[block] |= _merged(np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0))
     found: list[int] = np.flatnonzero(merged).tolist()
     return found
 

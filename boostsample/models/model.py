@@ -175,6 +175,11 @@ class Model(TermArrays):
             self.families, TermColumns(*columns), self.threshold[part], are_stumps=self.are_stumps
         )
 
+    def with_features(self, families: Sequence[Family], feature: NDArray[np.int64]) -> Model:
+        """The model whose terms read other features (M,), those of `families`."""
+        columns = self.columns._replace(feature=feature)
+        return Model.of_arrays(families, columns, self.threshold, are_stumps=self.are_stumps)
+
     def _repr_html_(self) -> str:
         """The first terms as notebooks show them."""
         return _model_html(self)

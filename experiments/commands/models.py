@@ -46,7 +46,11 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 
 @click.command(context_settings={"show_default": True})
 @click.argument("table", metavar="TABLE")
-@click.option("--target", required=True, metavar="COLUMN", help="The column to predict.")
+@click.option(
+    "--target",
+    metavar="COLUMN",
+    help="The column to predict; the file of labels of an .npz file without any.",
+)
 @click.option("-o", "--output", metavar="FILE", help="The model file to write, model.bsm.")
 @click.option(
     "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
@@ -149,7 +153,7 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 @options.quiet_option
 def fit(
     table: str,
-    target: str,
+    target: str | None,
     output: str | None,
     drop: tuple[str, ...],
     category: tuple[str, ...],
@@ -160,7 +164,9 @@ def fit(
     TABLE is a .csv, .tsv (also .gz) or .parquet file with named columns; options may follow, as in
     x.csv:delimiter=;:decimal=, (docs/data.md). Columns of text are categories, or dates if all of
     it reads as 2024-05-31 or 2024-05-31 18:30; empty fields, ?, NA, N/A, NaN, None and null are
-    missing values, in upper or lower case. Everything is checked before training begins.
+    missing values, in upper or lower case. TABLE may also be a svmlight file, which holds its
+    labels, or an .npz file of NumPy or SciPy; a sparse one stays sparse. Everything is checked
+    before training begins.
     """
     from boostsample.classifier.file import MOST_BYTES
     from boostsample.estimator import BoostSampleClassifier
@@ -187,8 +193,11 @@ def fit(
     start = None if first is None else BoostSampleClassifier.load(first)
     settings = {_SETTINGS.get(name, name): value for name, value in chosen.items()}
     given = {name: value for name, value in settings.items() if value is not None}
+    groups = given.get("families")
+    rows = read_training_table(table, target, drop=drop, category=category, groups=groups)
+    if rows.families is not None:
+        given["families"] = list(rows.families)
     model = BoostSampleClassifier(**given, verbose=not quiet)
-    rows = read_training_table(table, target, drop=drop, category=category)
     for line in rows.lines():
         print_line(line)
     if dry or output is None:
@@ -264,7 +273,8 @@ def predict(
 ) -> None:
     """Predict the rows of TABLE with MODEL, a file that fit has written.
 
-    Columns are found by name; those that the model does not know are passed over.
+    Columns are found by name; those that the model does not know are passed over. Those of svmlight
+    and .npz files without names are found by position; labels in such files are not read.
     """
     from pandas.api.types import infer_dtype
 
@@ -300,7 +310,9 @@ _FORMATS = ("text", "markdown", "csv")
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
 @click.option(
-    "--target", required=True, metavar="COLUMN", help="The column of TABLE with the true classes."
+    "--target",
+    metavar="COLUMN",
+    help="The column of TABLE with the true classes; svmlight and .npz files may hold them.",
 )
 @click.option(
     "--format",
@@ -317,7 +329,7 @@ _FORMATS = ("text", "markdown", "csv")
 def evaluate(
     model: str,
     table: str,
-    target: str,
+    target: str | None,
     form: str | None,
     output: str | None,
     picture: str | None,
@@ -383,18 +395,20 @@ def explain(
     from boostsample.checks import check_integer
     from boostsample.classifier.prediction.held_importances import held_importances
     from boostsample.estimator import BoostSampleClassifier
+    from boostsample.experiments.fitting.matrix_rows import check_target
     from boostsample.experiments.fitting.table_models import importance_table, read_known_rows
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.explained import explain_figure
     from boostsample.models.importances import explain as explained
 
     check_integer("-n", n_features, 1)
-    if (data is None) != (target is None):
+    if data is None and target is not None:
         raise SettingError("--data TABLE and --target COLUMN must be given together")
+    check_target(data, target)
     place = None if output is None else check_picture(output, overwrite=overwrite)
     loaded = BoostSampleClassifier.load(model)
     held = None
-    if data is not None and target is not None:
+    if data is not None:
         held = held_importances(loaded, *read_known_rows(loaded, data, target))
     explanation = explained(
         loaded.model_,

@@ -52,7 +52,7 @@ def validation_base(name: str) -> str | None:
 class DataContent(NamedTuple):
     """Arrays of a data set as read, see `Dataset`."""
 
-    X: NDArray[np.uint8] | NDArray[np.float32]
+    X: Any
     y: NDArray[np.int64] | NDArray[np.int8]
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None
@@ -68,7 +68,8 @@ class Dataset:
     name : str
         Shown in tables.
     X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
-        A table, in which NaN is a missing value, or images.
+        A table, in which NaN is a missing value, or images. Or a table as a SciPy matrix (n, d) in
+        CSC format, float32, with sorted indices and no repeats; what it does not store is 0.
     y : int64 array (n,) or int8 array (n, K)
         Class codes 0 to K-1, or 0 and 1 for each of K labels.
     classes : tuple of K str
@@ -90,7 +91,7 @@ class Dataset:
     """
 
     name: str
-    X: NDArray[np.uint8] | NDArray[np.float32]
+    X: Any
     y: NDArray[np.int64] | NDArray[np.int8]
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
@@ -116,8 +117,7 @@ class Dataset:
                 f"the training rows must have at least two classes, got one {same}; add examples "
                 "of another"
             )
-        missing_equal = self.X.dtype.kind == "f"
-        if all(np.array_equal(x, self.X[0], equal_nan=missing_equal) for x in self.X[:n_train]):
+        if self._has_equal_rows(n_train):
             raise self._error(
                 f"some feature must differ between the training rows, but all {n_train} are the "
                 "same; there is nothing to learn from"
@@ -125,6 +125,20 @@ class Dataset:
 
     def _error(self, text: str) -> DataError:
         return DataError(f"{self.name}: {text}")
+
+    def _has_equal_rows(self, n_train: int) -> bool:
+        """Whether all training rows have the same values."""
+        if not self.is_sparse:
+            missing_equal = self.X.dtype.kind == "f"
+            rows = self.X[:n_train]
+            return all(np.array_equal(x, rows[0], equal_nan=missing_equal) for x in rows)
+        rows = self.X[:n_train].tocsr()
+        first = slice(int(rows.indptr[1]))
+        return bool(
+            (np.diff(rows.indptr) == rows.indptr[1]).all()
+            and (rows.indices.reshape(n_train, -1) == rows.indices[first]).all()
+            and np.array_equal(rows.data, np.tile(rows.data[first], n_train), equal_nan=True)
+        )
 
     def _check_features(self) -> None:
         X = self.X
@@ -134,7 +148,7 @@ class Dataset:
                 "X must be a float32 table (n, d), or uint8 or float32 images (n, h, w) or "
                 f"(n, h, w, c), got {X.dtype} of shape {X.shape}"
             )
-        if X.size == 0:
+        if 0 in X.shape:
             raise self._error(f"X must have rows and features, got shape {X.shape}")
         if self.columns is not None and (
             X.ndim != 2 or len(self.columns) != X.shape[1] or len(set(self.columns)) != X.shape[1]
@@ -145,8 +159,16 @@ class Dataset:
             )
         if X.dtype == np.uint8:
             return
-        bad = np.isinf(X) if X.ndim == 2 else ~np.isfinite(X)
-        for row, *place in np.argwhere(bad)[:1].tolist():
+        if self.is_sparse:
+            if X.format != "csc" or not X.has_canonical_format:
+                raise self._error("a sparse X must be in CSC format with sorted, different indices")
+            stored = X.tocoo()
+            infinite = np.flatnonzero(np.isinf(stored.data))
+            places = sorted((stored.row[at], stored.col[at]) for at in infinite)[:1]
+        else:
+            bad = np.isinf(X) if X.ndim == 2 else ~np.isfinite(X)
+            places = np.argwhere(bad)[:1].tolist()
+        for row, *place in places:
             where = f"pixel {tuple(place)}" if X.ndim > 2 else f"column {place[0]}"
             if self.columns is not None:
                 where = f"column {self.columns[place[0]]!r}"
@@ -193,7 +215,7 @@ class Dataset:
     @property
     def n_examples(self) -> int:
         """Number of rows, train and test together."""
-        return len(self.X)
+        return int(self.X.shape[0])
 
     @property
     def n_classes(self) -> int:
@@ -203,7 +225,12 @@ class Dataset:
     @property
     def is_image(self) -> bool:
         """Whether the examples are images, not rows of a table."""
-        return self.X.ndim > 2
+        return len(self.X.shape) > 2
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return hasattr(self.X, "tocsc")
 
     @property
     def is_multilabel(self) -> bool:

@@ -224,7 +224,8 @@ def load_dataset(
             hint = "or a file (.csv, .tsv, .parquet, .npz, .svmlight), as in x.csv:label=target"
             raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
         name = chosen.pop("name", None)
-        name = Path(path.name.removesuffix(".gz")).stem if name is None else name
+        plain = path.name.removesuffix(".gz").removesuffix(".bz2")
+        name = Path(plain).stem if name is None else name
         name = check_file_option("name", name)
         data = Dataset(name, *read_dataset_file(path, **chosen), seed_name=_FILE_SEED_NAME)
     if share is None:

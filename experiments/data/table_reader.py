@@ -237,8 +237,8 @@ def number_classes(values: NDArray[Any], where: str) -> tuple[NDArray[np.int64],
 
 
 def file_suffix(path: Path) -> str:
-    """The last suffix in lower case, with the one before it if it is ``.gz``."""
-    return "".join(path.suffixes[-2 if path.suffix.lower() == ".gz" else -1 :]).lower()
+    """The last suffix in lower case, with the one before it if it is ``.gz`` or ``.bz2``."""
+    return "".join(path.suffixes[-2 if path.suffix.lower() in (".gz", ".bz2") else -1 :]).lower()
 
 
 # ----------------------------------------------------------------------------------------- options

@@ -1,4 +1,4 @@
-"""Fits a classifier to a table in a file, predicts with it, and describes both in words."""
+"""Fits a classifier to the rows of a file, predicts with it, and describes both in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
 from boostsample.classifier.defaults import chooses_rounds
-from boostsample.classifier.inputs.frames import is_number
+from boostsample.classifier.inputs.frames import is_frame, is_number
 from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
@@ -27,10 +27,21 @@ from boostsample.experiments.data.table_reader import (
     split_label,
 )
 from boostsample.experiments.fitting.held_out_report import Evaluation
+from boostsample.experiments.fitting.matrix_rows import (
+    check_target,
+    is_matrix,
+    matrix_lines,
+    missing_columns,
+    named_rows,
+    read_matrix,
+    read_matrix_rows,
+)
 from boostsample.experiments.tables.tables import Table
+from boostsample.family import Family
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
+from boostsample.registry import column_families, default_families
 
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
@@ -48,15 +59,26 @@ _SHOWN = 8
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table to train on: its file, columns X and class values y of the target."""
+    """Rows to train on: their file, X, and class values y of the target.
+
+    X is a data frame, or the array or sparse matrix of a file that is no table. `families` are
+    those of columns whose names X itself does not have.
+    """
 
     path: Path
     target: str
     X: Any
     y: NDArray[Any]
+    families: tuple[Family, ...] | None = None
 
     def lines(self) -> list[str]:
         """What it holds, in words."""
+        counts = zip(*np.unique(self.y, return_counts=True), strict=True)
+        classes = [f"{name} {count:,}" for name, count in counts]
+        shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
+        target = f"{self.target}: {len(classes):,} classes: {shown}"
+        if not is_frame(self.X):
+            return [*map(printable, [*matrix_lines(self.path, self.X), target])]
         kinds: dict[str, list[str]] = {"of numbers": [], "of dates": [], "of categories": []}
         for name, column in self.X.items():
             date = "of dates" if _is_date(column) else "of categories"
@@ -67,13 +89,10 @@ class TrainingTable:
                 listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
                 parts.append(f"{len(names):,} {kind} ({listed})")
         missing = int(self.X.isna().to_numpy().sum())
-        counts = zip(*np.unique(self.y, return_counts=True), strict=True)
-        classes = [f"{name} {count:,}" for name, count in counts]
-        shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
         lines = [
             f"{self.path.name}: {len(self.X):,} rows; columns: {', '.join(parts)}"
             + (f"; missing values: {missing:,}" if missing else ""),
-            f"target {self.target}: {len(classes):,} classes: {shown}",
+            target,
         ]
         constant = [name for name, column in self.X.items() if column.nunique(dropna=False) < 2]
         ids = [name for name, column in self.X.items() if _looks_like_id(name, column)]
@@ -87,14 +106,38 @@ class TrainingTable:
 
 
 def read_training_table(
-    path: str | Path, target: str, *, drop: Sequence[str] = (), category: Sequence[str] = ()
+    path: str | Path,
+    target: str | None,
+    *,
+    drop: Sequence[str] = (),
+    category: Sequence[str] = (),
+    groups: str | None = None,
 ) -> TrainingTable:
-    """The table of a file, its target apart; errors as from `read_table` and `split_label`."""
+    """The rows of a file, its target apart; `target` as of `check_target`.
+
+    `groups` is the setting `families` of the classifier. Errors as from `read_table`,
+    `split_label` and `read_matrix`.
+    """
+    check_target(path, target)
+    if is_matrix(path):
+        matrix = read_matrix(path, target, drop=drop, category=category)
+        assert matrix.y is not None
+        X, names = named_rows(matrix, path), matrix.columns
+        families = None
+        if names is not None and not is_frame(X):
+            named: dict[str, Any] = {"column_names": names}
+            if groups:
+                families = tuple(column_families(groups, None, **named))
+            else:
+                families = tuple(default_families(X.shape[1:], **named))
+        where = "labels" if target is None else f"labels of {target}"
+        return TrainingTable(_file_of(path), where, X, matrix.y, families)
+    assert target is not None
     frame = read_table(path, label=target, drop=drop, category=category)
     file = _file_of(path)
     X, y = split_label(frame, target, file)
     check_row_numbers(X, file)
-    return TrainingTable(file, target, X, y)
+    return TrainingTable(file, f"target {target}", X, y)
 
 
 def try_out(
@@ -110,9 +153,12 @@ def try_out(
     holds_out = model.early_stopping or model.calibration == "temperature"
     if isinstance(model.budget, str) and not holds_out:
         budget_looks(model.budget, len(table.y))
-    some = np.flatnonzero(table.X.groupby(table.y).cumcount() < _TRIED_ROWS)
+    codes = np.unique(table.y, return_inverse=True)[1].reshape(-1)
+    order = np.argsort(codes, kind="stable")
+    first = np.searchsorted(codes[order], codes[order])
+    some = np.sort(order[np.arange(order.size) - first < _TRIED_ROWS])
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
-    few.fit(table.X.iloc[some], table.y[some], init_model=start)
+    few.fit(_rows_at(table.X, some), table.y[some], init_model=start)
     return int(some.size)
 
 
@@ -125,24 +171,19 @@ def read_rows(
     used on tables, or if no row has a class of the model in the column `target`; with `only_known`,
     if any row has another.
     """
-    file, names = _file_of(path), getattr(model, "feature_names_in_", None)
-    columns = [] if model.columns_ is None else model.columns_.columns
-    texts = [column.name for column in columns if isinstance((*column.categories, None)[0], str)]
-    if names is None:
-        raise DataError(
-            "the model was fitted without names of columns, so that a table cannot be matched; "
-            f"{_IN_PYTHON}"
-        )
+    file = _file_of(path)
     if model._multi_label:
         raise DataError(f"the model predicts several labels of each row; {_IN_PYTHON}")
-    if target is not None and isinstance(model.classes_[0], str):
-        texts.append(target)
-    frame = read_table(path, label=target, category=texts, only=names)
-    X = _take_columns(frame, list(names), file)
-    if target is None:
-        return X, None
-    truth = split_label(frame, target, file)[1]
-    where = f"{file}: the label {target!r}"
+    if is_matrix(path):
+        X, truth = read_matrix_rows(model, path, target, needs_labels=only_known)
+        if truth is None or not (only_known or target is not None):
+            return X, None
+        where = f"{file}: the labels"
+    else:
+        X, truth = _table_rows(model, path, file, target)
+        if truth is None:
+            return X, None
+        where = f"{file}: the label {target!r}"
     codes = class_codes(truth, model.classes_, where)
     if not (codes >= 0).any():
         raise foreign_labels(truth, model.classes_, where)
@@ -155,6 +196,25 @@ def read_rows(
             "rows out"
         )
     return X, codes
+
+
+def _table_rows(
+    model: BoostSampleClassifier, path: str | Path, file: Path, target: str | None
+) -> tuple[Any, NDArray[Any] | None]:
+    """The columns of a table that a model reads, and the class values of the target or None."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        raise DataError(
+            "the model was fitted without names of columns, so that a table cannot be matched; "
+            f"{_IN_PYTHON}"
+        )
+    columns = [] if model.columns_ is None else model.columns_.columns
+    texts = [column.name for column in columns if isinstance((*column.categories, None)[0], str)]
+    if target is not None and isinstance(model.classes_[0], str):
+        texts.append(target)
+    frame = read_table(path, label=target, category=texts, only=names)
+    X = _take_columns(frame, list(names), file)
+    return X, None if target is None else split_label(frame, target, file)[1]
 
 
 def predictions(
@@ -172,6 +232,8 @@ def predictions(
     """
     import pandas
 
+    if keep and is_matrix(path):
+        raise SettingError(f"--keep copies columns of tables, but {path} is none; leave it out")
     X, codes = read_rows(model, path, target)
     predicted = model.predict(X)
     of_rows = {"prediction": predicted}
@@ -196,7 +258,7 @@ def predictions(
     return table, 100 * float(np.mean(codes != class_codes(predicted, model.classes_)))
 
 
-def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> Evaluation:
+def evaluation(model: BoostSampleClassifier, path: str | Path, target: str | None) -> Evaluation:
     """The predictions for the rows of a file beside their true classes."""
     X, codes = read_known_rows(model, path, target)
     rows = f"{_file_of(path).name}: {len(codes):,} rows"
@@ -204,9 +266,10 @@ def evaluation(model: BoostSampleClassifier, path: str | Path, target: str) -> E
 
 
 def read_known_rows(
-    model: BoostSampleClassifier, path: str | Path, target: str
+    model: BoostSampleClassifier, path: str | Path, target: str | None
 ) -> tuple[Any, NDArray[np.int64]]:
     """As `read_rows`; DataError if a row has a class that the model does not know."""
+    check_target(path, target)
     X, codes = read_rows(model, path, target, only_known=True)
     assert codes is not None
     return X, codes
@@ -247,8 +310,8 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
         others = np.setdiff1d(np.arange(codes.size), held)
         fitted = clone(model).set_params(checkpoint=None, verbose=False)
         with warnings.catch_warnings(action="ignore"):  # the fit of the model has warned
-            fitted.fit(table.X.iloc[others], table.y[others])
-        parts.append(_evaluation(fitted, "", table.X.iloc[held], codes[held]))
+            fitted.fit(_rows_at(table.X, others), table.y[others])
+        parts.append(_evaluation(fitted, "", _rows_at(table.X, held), codes[held]))
     joined: Any = zip(*((part.truth, part.predicted, part.chances) for part in parts), strict=True)
     whole = Evaluation("", parts[0].classes, *map(np.concatenate, joined))
     how = f"{n_fits} fits without them" if n_fits > 1 else "a fit without them"
@@ -272,6 +335,10 @@ def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | 
     return lines
 
 
+def _rows_at(X: Any, rows: NDArray[Any]) -> Any:
+    return X.iloc[rows] if is_frame(X) else X[rows]
+
+
 def _file_of(path: str | Path) -> Path:
     """The file of a path that may end in options."""
     return Path(split_data_text(path)[0]) if isinstance(path, str) else path
@@ -281,11 +348,7 @@ def _take_columns(frame: Any, names: Sequence[str], where: Path) -> Any:
     """The columns of a table that a model needs, in its order; DataError if one is missing."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
-        raise DataError(
-            f"{where} must have the {len(names):,} columns that the model was fitted on, but "
-            f"{len(missing):,} are missing: {shown}"
-        )
+        raise missing_columns(where, len(names), missing)
     return frame[list(names)]
 
 

@@ -50,7 +50,10 @@ class Prepared:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of examples and labels, in hexadecimal."""
-        return sha256_of_arrays(self.data.X, self.data.y)
+        X, y = self.data.X, self.data.y
+        if self.data.is_sparse:
+            return sha256_of_arrays(np.array(X.shape), X.indptr, X.indices, X.data, y)
+        return sha256_of_arrays(X, y)
 
     def pool(self, repetition: int) -> Pool:
         """The features and examples that strategies draw from in a repetition."""

@@ -305,8 +305,15 @@ def _fault(X: Any) -> str:
     if is_frame(X):
         TableColumns.learn(X).transform(X)  # names the column
         return ""
-    if not is_array and hasattr(X, "tocsc"):  # a matrix that may be too large as an array
-        X = X.toarray() if np.isinf(X.tocsc().data).any() else 0.0
+    if (
+        not is_array and hasattr(X, "tocoo") and X.dtype.kind in "fiub"
+    ):  # a matrix that may be too large as an array
+        stored = X.tocoo()
+        infinite = np.flatnonzero(np.isinf(stored.data))
+        if not infinite.size:
+            return ""
+        row, column, at = min((stored.row[at], stored.col[at], at) for at in infinite)
+        return _not_finite(stored.data[at].item(), (int(row), int(column)))
     try:
         table = np.asarray(X)
     except ValueError:  # rows of different lengths
@@ -320,13 +327,17 @@ def _fault(X: Any) -> str:
     place = tuple(np.argwhere(wrong)[0].tolist())
     value = table[place].item() if isinstance(table[place], np.generic) else table[place]
     if isinstance(value, float):
-        return (
-            f"X must hold finite numbers or nan, which is a missing value, got {value} at {place}; "
-            "replace it"
-        )
+        return _not_finite(value, place)
     return (
         f"X must hold numbers, got {value!r:.60} at {place}; convert text that holds numbers by "
         ".astype(float), and give categories in a data frame"
+    )
+
+
+def _not_finite(value: float, place: tuple[int, ...]) -> str:
+    return (
+        f"X must hold finite numbers or nan, which is a missing value, got {value} at {place}; "
+        "replace it"
     )
 
 

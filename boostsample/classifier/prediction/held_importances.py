@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from boostsample.classifier.prediction.probabilities import log_probabilities
 from boostsample.models.model import Model
+from boostsample.registry import registered_class
 
 
 class HeldImportances(NamedTuple):
@@ -41,11 +42,12 @@ def held_importances(
 
     `codes` (n,) are the positions of the true classes in `classes_`.
     """
-    examples = classifier._examples(X)
-    examples = examples.toarray() if hasattr(examples, "toarray") else np.array(examples)
-    model: Model = classifier.model_
+    whole: Model = classifier.model_
     group, names = classifier._groups("column")
-    origin = np.arange(len(names)) if classifier.columns_ is None else classifier.columns_.origin
+    used, feature = np.unique(whole.feature, return_inverse=True)
+    examples, group = whole.features(classifier._examples(X), used), group[used]
+    families = [registered_class("family", "columns")(range(max(used.size, 1)))]
+    model = whole.with_features(families, feature.reshape(-1))
     rows = np.arange(codes.size)
 
     def loss(scores: NDArray[np.float64]) -> float:
@@ -56,12 +58,12 @@ def held_importances(
     least = loss(scores)
     rises = np.zeros((len(names), n_repeats))
     rng = np.random.default_rng(seed)
-    for column in np.unique(group[model.feature]).tolist():
+    for column in np.unique(group).tolist():
         part = model.rounds_with(group[model.feature] == column)
         others = scores - part.decision_function(examples)
-        values = examples[:, origin == column]
+        values = examples[:, group == column]
         for repeat in range(n_repeats):
-            examples[:, origin == column] = rng.permutation(values)
+            examples[:, group == column] = rng.permutation(values)
             rises[column, repeat] = loss(others + part.decision_function(examples)) - least
-        examples[:, origin == column] = values
+        examples[:, group == column] = values
     return HeldImportances(names, rises, least, codes.size)

@@ -192,6 +192,8 @@ class PredictionMixin:
             return self.columns_.origin[column], tuple(of.name for of in self.columns_.columns)
         named = getattr(self, "feature_names_in_", getattr(self, "_column_names", None))
         if named is None:
+            named = getattr(model.families[0], "column_names", None)
+        if named is None:
             named = [f"column {at}" for at in range(self.n_features_in_)]
         return column, tuple(map(str, named))
 

@@ -273,7 +273,7 @@ def test_noise_is_worth_nothing_on_held_out_rows(cli: CommandLine, files: Path) 
     alone = cli("explain", "m.bsm", "-n", "3")
     assert "columns by their share in training; --data gives their importance on other" in alone
     message = cli.refused("explain", "m.bsm", "--data", "test.csv")
-    assert "--data TABLE and --target COLUMN must be given together" in message
+    assert "test.csv needs the column of the classes; add --target COLUMN" in message
 
 
 def test_held_importances_are_rises_of_the_log_loss(files: Path, fitted: Any) -> None:

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
-from boostsample.experiments.data import dataset_files
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.table_reader import split_data_text
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
 
 NAN = np.nan
@@ -99,9 +102,13 @@ def test_npz_multilabel(tmp_path: Path) -> None:
     [
         (
             {"X": X},
-            "must hold the arrays X and y, or X_train, y_train, X_test and y_test (and colu",
+            "must hold labels, the array y; add it by numpy.savez, or name a file of labels, an",
         ),
         ({"X": X, "y": Y, "weights": Y}, "got X, weights, y"),
+        (
+            {"weights": Y},
+            "must hold the arrays X and y, or X_train, y_train, X_test and y_test (and colu",
+        ),
         ({"X": X, "y": Y[:3]}, "mine: y must be int64 of shape (4,)"),
         ({"X": X + 1j, "y": Y}, "X must hold real numbers, got dtype complex128"),
         ({"X": X * 1e39, "y": Y}, "or NaN (missing), got inf in row 0, column 1; replace it"),
@@ -152,9 +159,9 @@ def test_svmlight(tmp_path: Path) -> None:
     for name, content, options in cases:
         (tmp_path / name).write_bytes(content)
         data = load_dataset(tmp_path / name, **options)
-        expected = np.array([[0.5, 0, 2], [0, 1, 0], [0, 0, NAN]], dtype=np.float32)
-        assert np.array_equal(data.X, expected, equal_nan=True)
-        assert data.X.dtype == np.float32
+        expected = np.array([[0, 0.5, 0, 2], [0, 0, 1, 0], [0, 0, 0, NAN]], dtype=np.float32)
+        assert (data.X.format, data.X.dtype, data.X.nnz) == ("csc", np.float32, 4)
+        np.testing.assert_array_equal(data.X.toarray(), expected)
         assert data.y.tolist() == [1, 0, 1]
         assert data.classes == ("-1", "1")
         assert data.name == "mine"
@@ -183,14 +190,75 @@ def test_bad_svmlight_is_one_clear_line(tmp_path: Path, text: str, says: str) ->
     refused(DataError, says, load_dataset, path)
 
 
-def test_svmlight_too_wide_for_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "mine.svm"
-    path.write_text("1 1:1\n-1 1000000:1\n")
-    monkeypatch.setattr(dataset_files, "machine_memory", lambda: 7e6)
-    says = "a dense table must fit into memory, 0.0 GiB, but 2 x 1000000 values need 0.0 GiB"
-    refused(DataError, says, load_dataset, path)
-    monkeypatch.setattr(dataset_files, "machine_memory", lambda: 9e6)
-    assert load_dataset(path).X.shape == (2, 1000000)
+def test_sparse_files_of_one_matrix_are_one_data_set(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 3, (40, 6)) * (rng.random((40, 6)) < 0.3)
+    y = np.where(np.arange(40) % 3, "yes", "no")
+    names = np.array(list("abcdef"))
+    saved = sparse.csr_array(table)
+    sparse.save_npz("x.npz", saved)
+    np.save("y.npy", y)
+    Path("y.txt").write_text("\n".join(y) + "\n", "utf-8")
+    parts = {name: getattr(saved, name) for name in ("data", "indices", "indptr")}
+    np.savez("all.npz", format="csr", shape=saved.shape, **parts, y=y, columns=names)
+    np.savez("dense.npz", X=table, y=y, columns=names)
+    one, *others = [
+        load_dataset(text)
+        for text in ("x.npz:label=y.npy", "x.npz:label=y.txt", "all.npz", "dense.npz")
+    ]
+    assert (one.is_sparse, one.columns, one.classes) == (True, None, ("no", "yes"))
+    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1)
+    for data in others:
+        np.testing.assert_array_equal(one.X.toarray(), getattr(data.X, "toarray", lambda: table)())
+        assert data.y.tolist() == one.y.tolist()
+        assert data.columns == (None if data.name == "x" else tuple(names.tolist()))
+        assert data.split(0, 3)[1].tolist() == one.split(0, 3)[1].tolist()
+        if data.is_sparse:
+            assert prepare(data, plan).digest == prepare(one, plan).digest
+    other = sparse.csr_array((saved.data, saved.indices[::-1].copy(), saved.indptr), saved.shape)
+    sparse.save_npz("x.npz", other)
+    changed = load_dataset("x.npz:label=y.npy")
+    assert prepare(changed, plan).digest != prepare(one, plan).digest
+
+
+@pytest.mark.parametrize(
+    ("X", "says"),
+    [
+        ([[0, 1], [0, np.inf]], "got inf in row 1, column 1; replace it"),
+        ([[0, 2], [0, 2]], "some feature must differ between the training rows, but all 2 are"),
+        ([[0, 0], [0, 0]], "some feature must differ between the training rows, but all 2 are"),
+        ([[NAN, 0], [NAN, 0]], "some feature must differ between the training rows, but all 2"),
+    ],
+)
+def test_sparse_data_that_cannot_be_learned_from(X: Any, says: str) -> None:
+    matrix = sparse.csc_array(np.array(X, np.float32))
+    refused(DataError, says, Dataset, "x", matrix, np.array([0, 1]), ("a", "b"))
+    refused(DataError, "in CSC format", Dataset, "x", matrix.tocsr(), np.array([0, 1]), ("a", "b"))
+    good = sparse.csc_array(np.array([[0, NAN], [0, 0]], np.float32))
+    assert Dataset("x", good, np.array([0, 1]), ("a", "b")).n_examples == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "says"),
+    [
+        ("x.npz", DataError, "x.npz must hold labels, the array y; add it by numpy.savez, or name"),
+        ("x.npz:label=no.npy", DataError, "the file of labels 'no.npy' must exist; there is none"),
+        ("x.npz:label=two.txt", DataError, "two.txt must have a label for each of 4 rows, got 2"),
+        (
+            "x.npz:label=x.npz",
+            DataError,
+            "x.npz cannot be read, it is damaged or in another format",
+        ),
+        ("both.npz:label=two.txt", SettingError, "both.npz has the labels y; leave out the label"),
+        ("lil.npz:label=two.txt", DataError, "the format must be one of csr, csc, bsr, coo, dia"),
+    ],
+)
+def test_wrong_labels_of_matrices(text: str, error: type[Exception], says: str) -> None:
+    sparse.save_npz("x.npz", sparse.csr_array(X))
+    np.savez("both.npz", X=X, y=Y)
+    np.savez("lil.npz", format="lil", shape=X.shape, data=X)
+    Path("two.txt").write_text("a\nb\n")
+    refused(error, says, load_dataset, text)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,179 @@
+"""The commands on svmlight and .npz files: the results are those of a dense table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from boostsample import BoostSampleClassifier
+from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.conftest import CommandLine
+
+FEW = ("--rounds", "6", "--quiet", "--strategy", "laminating")
+NAMES = [f"g{column}" for column in range(9)]
+
+
+@pytest.fixture
+def table() -> tuple[Any, Any]:
+    """Counts (120, 9) and two classes; the last column is 0 in the last 40 rows."""
+    rng = np.random.default_rng(0)
+    X = (rng.integers(1, 5, (120, 9)) * (rng.random((120, 9)) < 0.4)).astype(float)
+    X[80:, 8] = 0
+    return X, np.where(X[:, 1] + X[:, 4] - X[:, 5] + rng.normal(size=120) > 1, 1, -1)
+
+
+@pytest.fixture(autouse=True)
+def files(table: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    X, y = table
+    for name, rows in (("train", slice(80)), ("test", slice(80, 120))):
+        dump_svmlight_file(sparse.csr_array(X[rows]), y[rows], f"{name}.svmlight")
+        saved = sparse.csc_matrix(X[rows])
+        sparse.save_npz(f"{name}.npz", saved)
+        np.save(f"{name}.npy", y[rows])
+        parts = {part: getattr(saved, part) for part in ("format", "shape", "data")}
+        parts |= {"indices": saved.indices, "indptr": saved.indptr, "columns": NAMES}
+        np.savez(f"{name}_named.npz", **parts, y=y[rows])
+        np.savez(f"{name}_dense.npz", X=X[rows], y=y[rows], columns=NAMES)
+        frame = pandas.DataFrame(X[rows], columns=NAMES)
+        frame.assign(y=y[rows]).to_csv(f"{name}.csv", index=False)
+
+
+KINDS = {
+    "svmlight": ("{}.svmlight", ""),
+    "npz": ("{}.npz", "{}.npy"),
+    "named": ("{}_named.npz", ""),
+    "dense": ("{}_dense.npz", ""),
+    "csv": ("{}.csv", "y"),
+}
+
+
+def arguments(kind: str, part: str) -> list[str]:
+    """The file of a part, and its target."""
+    file, target = (text.format(part) for text in KINDS[kind])
+    return [file, *(["--target", target] if target else [])]
+
+
+def test_models_are_those_of_a_dense_table(cli: CommandLine, table: tuple[Any, Any]) -> None:
+    X, y = table
+    printed: dict[str, list[str]] = {}
+    for kind in KINDS:
+        fitted = cli("fit", *arguments(kind, "train"), *FEW, "-o", f"{kind}.bsm").splitlines()
+        name, _ = KINDS[kind]
+        chances = cli("predict", f"{kind}.bsm", name.format("test"), "--proba")
+        scores = cli("evaluate", f"{kind}.bsm", *arguments(kind, "test"))
+        explained = cli("explain", f"{kind}.bsm", "--data", *arguments(kind, "test"))
+        as_columns = explained.replace("column ", "g")
+        assert ("column 4" in explained) == (kind in ("svmlight", "npz"))
+        printed[kind] = [*fitted[2:3], *fitted[4:], chances, scores.partition("\n")[2], as_columns]
+    for kind, texts in printed.items():
+        words = [text.replace(" ", "").replace("-", "") for text in texts]  # widths of tables
+        assert words == [text.replace(" ", "").replace("-", "") for text in printed["csv"]], kind
+    model = BoostSampleClassifier.load("svmlight.bsm")
+    assert model.predict(sparse.csr_array(X[80:])).tolist() == model.predict(X[80:]).tolist()
+    assert printed["csv"][2].splitlines()[0] == "prediction,probability of -1,probability of 1"
+    error = 100 * np.mean(model.predict(X[80:]) != y[80:])
+    assert f"error % {error:.2f}" in " ".join(printed["csv"][3].split())
+
+
+def test_what_a_matrix_holds_is_said(cli: CommandLine) -> None:
+    out = cli("fit", "train.svmlight", *FEW, "-o", "m.bsm", "--dry-run").splitlines()
+    assert out[0] == "train.svmlight: 80 x 9 values, of which 298 are not 0 (41.4 %)"
+    assert out[1].startswith("labels: 2 classes: -1 ")
+    assert out[-1] == "dry run: one round on 80 rows; nothing is written"
+
+
+def test_comparisons_are_those_of_a_dense_table(cli: CommandLine) -> None:
+    few = "--rounds 3 --repeats 2 --strategies uniform-naive,laminating --quiet --results"
+    rows = {}
+    for kind, data in (
+        ("svmlight", "train.svmlight"),
+        ("npz", "train.npz:label=train.npy"),
+        ("named", "train_named.npz"),
+        ("csv", "train.csv:label=y"),
+    ):
+        cli("compare", "--data", f"{data}:name=x", *few.split(), kind)
+        rows[kind] = [{**row, "seconds": 0} for row in read_results(kind).rows]
+    assert rows["svmlight"] == rows["npz"] == rows["named"] == rows["csv"]
+
+
+@pytest.mark.parametrize(
+    ("code", "command", "says"),
+    [
+        (2, "fit train.csv -o m.bsm", "train.csv needs the column of the classes; add --target"),
+        (
+            2,
+            "fit train.svmlight --target y -o m.bsm",
+            "holds its labels, got --target 'y'; leave out",
+        ),
+        (
+            2,
+            "fit train.svmlight --drop 3 -o m.bsm",
+            "--drop selects columns of tables by name, but",
+        ),
+        (
+            1,
+            "fit train.npz -o m.bsm",
+            "train.npz must hold labels, the array y; add it by numpy.sav",
+        ),
+        (2, "fit train.npz:label=a.npy --target b.npy -o m.bsm", "label must be given once"),
+        (2, "fit train.svmlight:lable=x -o m.bsm", "unknown option of svmlight files 'lable'"),
+        (1, "fit no.svmlight -o m.bsm", "the file 'no.svmlight' does not exist"),
+        (
+            1,
+            "fit train.svmlight:multilabel=true -o m.bsm",
+            "must have one label in each row, got se",
+        ),
+        (
+            1,
+            "evaluate svm.bsm wide.svm",
+            "must have indices below 9, the number of columns, got 11",
+        ),
+        (
+            1,
+            "predict svm.bsm wide.npz",
+            "must have the 9 columns that the model was fitted on, got 12",
+        ),
+        (1, "predict svm.bsm test.csv", "the model was fitted without names of columns"),
+        (
+            1,
+            "predict named.bsm test.svmlight",
+            "must name its columns, since the model was fitted on",
+        ),
+        (
+            1,
+            "predict named.bsm other.npz",
+            "the 9 columns that the model was fitted on, but 1 are mis",
+        ),
+        (
+            2,
+            "predict svm.bsm test.svmlight --keep y",
+            "--keep copies columns of tables, but test.svm",
+        ),
+        (1, "evaluate svm.bsm test.npz", "test.npz must hold labels, the array y"),
+    ],
+)
+def test_refusals(cli: CommandLine, code: int, command: str, says: str) -> None:
+    X = np.zeros((4, 9))
+    np.savez("other.npz", X=X, columns=[*NAMES[:8], "h"])
+    sparse.save_npz("wide.npz", sparse.csr_array((4, 12)))
+    Path("wide.svm").write_text("1 11:1\n", "utf-8")
+    for name in {"svm", "named"} & {*command.replace(".", " ").split()}:
+        file = {"svm": "train.svmlight", "named": "train_named.npz"}[name]
+        cli("fit", file, *FEW, "--no-check", "-o", f"{name}.bsm")
+    assert says in cli.refused(*command.split(), code=code)
+
+
+def test_columns_of_archives_are_found_by_name(cli: CommandLine, table: tuple[Any, Any]) -> None:
+    X, _ = table
+    for kind in ("named", "dense"):
+        cli("fit", *arguments(kind, "train"), *FEW, "--no-check", "-o", f"{kind}.bsm")
+        want = cli("predict", f"{kind}.bsm", f"test_{kind}.npz", "--proba")
+        np.savez("turned.npz", X=X[80:, ::-1], columns=NAMES[::-1])
+        assert cli("predict", f"{kind}.bsm", "turned.npz", "--proba") == want
