@@ -31,6 +31,7 @@ from boostsample.formats.hdf5_members import (
     attribute,
     check_dataset,
     check_encoding,
+    check_heaps,
     check_memory,
     file_stamp,
     member,
@@ -101,6 +102,7 @@ def read_h5ad(
     path = Path(path)
     stamp = file_stamp(path)
     with open_hdf5(path, stamp) as file:
+        check_heaps(file, path)
         _check_kind(file, path)
         place, frame = _place_of(file, layer, path)
         where = f"{path}: {place}"
@@ -189,7 +191,7 @@ class _MatrixPlace(NamedTuple):
         return _infinite(self.where, gene, self._cell_id(row))
 
     def _cell_id(self, row: int) -> str:
-        with suppress(DataError), open_hdf5(self.path) as file:
+        with suppress(DataError), open_hdf5(self.path, self.stamp) as file:
             index = attribute(file["obs"], "_index")
             return str(file["obs"][index].asstr()[row])
         return f"in row {row}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import pickle
 import shutil
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.formats import h5ad as module
 from boostsample.formats.h5ad import AnnotatedTable, read_h5ad, table_of_anndata
+from boostsample.formats.hdf5_heaps import _check_lengths, _is_whole
 
 FILES = Path(__file__).with_name("files")
 EXPECTED = {
@@ -118,6 +120,18 @@ def test_genes_have_the_names_of_a_column() -> None:
     assert read_h5ad(path, gene_names="name").gene_names == [f"gene {i}" for i in range(14)]
     with pytest.raises(DataError, match=r"var\['symbol'\] has 'G0' 2 times; name another column"):
         read_h5ad(path, gene_names="symbol")
+
+
+@pytest.mark.parametrize("name", ["dense", "csr", "csc"])
+def test_genes_of_another_file_are_found_by_name(name: str) -> None:
+    table = read_h5ad(FILES / f"{name}.h5ad")
+    columns = np.random.default_rng(0).permutation(14)[:9]
+    names = [table.gene_names[column] for column in columns]
+    aligned = table.aligned(names)
+    assert aligned.gene_names == names
+    np.testing.assert_array_equal(values_of(aligned), EXPECTED[f"{name}/X"][:, columns])
+    with pytest.raises(DataError, match=r"1 are missing.* 'x'"):
+        table.aligned([*names, "x"])
 
 
 def test_tables_are_read_in_threads_and_after_pickling(tmp_path: Path) -> None:
@@ -301,6 +315,29 @@ def test_damaged_and_lying_files_are_refused(kind: str, tmp_path: Path) -> None:
         values_of(read_h5ad(path, "kind"))
     assert "\n" not in str(error.value)
     assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("big", [2**24, 0])
+def test_the_heaps_of_whole_files_pass(big: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostsample.formats.hdf5_heaps._BIG", big)
+    for name in NAMES:
+        read_h5ad(FILES / f"{name}.h5ad", "kind")
+
+
+@pytest.mark.parametrize(
+    ("declared", "text", "is_whole"), [(48, 8, True), (56, 8, False), (48, 900, False)]
+)
+def test_a_heap_ends_where_it_declares(declared: int, text: int, is_whole: bool) -> None:
+    """A heap alone, of one text and free space, in bytes that are no HDF5 file."""
+    head = b"GCOL\1\0\0\0" + declared.to_bytes(8, "little")
+    entry = b"\1\0\1\0\0\0\0\0" + text.to_bytes(8, "little") + bytes(8)
+    content = head + entry + bytes(8)
+    assert _is_whole(io.BytesIO(content), 0, len(content)) == is_whole
+
+
+def test_texts_are_no_longer_than_the_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="a text declares more bytes than the file has"):
+        _check_lengths([3, 11], 10, tmp_path)
 
 
 def test_a_matrix_beside_a_missing_X(tmp_path: Path) -> None:
