@@ -25,6 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostsample.errors import BoostSampleError
+from tests.formats.h5ad_sets import (
+    damage_h5ad_set,
+    read_h5ad_naively,
+    read_h5ad_set,
+    write_h5ad_set,
+)
 from tests.formats.plink_sets import read_naively, read_with_boostsample, write_plink_set
 from tests.jit.damages import CONTENTS, Damage
 
@@ -38,15 +44,14 @@ class Format(NamedTuple):
     """A format of files.
 
     `write` writes a set of whole files into an empty folder, of the same names each time; `read`
-    and `naive` return what the set holds as a dictionary of arrays, lists and numbers.
+    and `naive` return what the set holds as a dictionary of arrays, lists and numbers. `damage`
+    changes a set, given another one, and returns how.
     """
 
     write: Callable[[Path, np.random.Generator], None]
     read: Callable[[Path], dict[str, Any]]
     naive: Callable[[Path], dict[str, Any]]
-
-
-FORMATS = {"plink": Format(write_plink_set, read_with_boostsample, read_naively)}
+    damage: Callable[[Path, Path, np.random.Generator], str]
 
 
 def _lines(change: Callable[[list[bytes], np.random.Generator], None]) -> Damage:
@@ -107,6 +112,12 @@ def _damage(folder: Path, others: Path, rng: np.random.Generator) -> str:
     return ", ".join(texts)
 
 
+FORMATS = {
+    "h5ad": Format(write_h5ad_set, read_h5ad_set, read_h5ad_naively, damage_h5ad_set),
+    "plink": Format(write_plink_set, read_with_boostsample, read_naively, _damage),
+}
+
+
 def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     """Names of what differs."""
     assert first.keys() == second.keys()
@@ -140,7 +151,7 @@ def run_damaged(
             folder = Path(name, "damaged")
             one, other = rng.choice(_N_SETS, 2, replace=False).tolist()
             shutil.copytree(sets[one], folder)
-            how = f"case {k} ({_damage(folder, sets[other], rng)})"
+            how = f"case {k} ({form.damage(folder, sets[other], rng)})"
             try:
                 read = _quietly(form.read, folder)
             except BoostSampleError as error:

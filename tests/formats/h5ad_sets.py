@@ -1,22 +1,8 @@
-"""Damages AnnData files at random, and reads them.
-
-    python -m tests.formats.h5ad_damages --times 10000
-
-Each file must give one DataError or SettingError of one line, or the values that it holds, as
-`naive_values` reads them, within `MEMORY` bytes and `SECONDS`. A process reads many files; one that
-crashes or takes too long is counted, and the next goes on.
-"""
+"""AnnData files that are damaged in their bytes or by h5py, and a plain reader of them."""
 
 from __future__ import annotations
 
-import argparse
-import resource
-import signal
-import subprocess
-import sys
-import tempfile
-import traceback
-from collections import Counter
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,13 +11,40 @@ import h5py
 import numpy as np
 
 from boostsample.column_table import ColumnTable
-from boostsample.errors import BoostSampleError
-from boostsample.formats.h5ad import AnnotatedTable, read_h5ad
+from boostsample.formats.h5ad import read_h5ad
+from tests.jit.damages import CONTENTS
 
 FILES = Path(__file__).with_name("files")
 NAMES = ("dense", "chunked", "csr", "csc", "concatenated", "scanpy", "old")
-MEMORY, SECONDS = 2**29, 6
-"""What reading a file of a few KB may take, beside what the process has."""
+
+
+def write_h5ad_set(folder: Path, rng: np.random.Generator) -> None:
+    """x.h5ad, one of the files of anndata, and the name of a layer of it in layer.txt."""
+    source = FILES / f"{NAMES[rng.integers(len(NAMES))]}.h5ad"
+    shutil.copy(source, folder / "x.h5ad")
+    with h5py.File(source) as file:
+        layers = ["", *file["layers"], *(["raw"] if "raw" in file else [])]
+    layer = layers[rng.integers(len(layers))]
+    # lzf leaves bytes undefined where a chunk is damaged.
+    (folder / "layer.txt").write_text("" if layer == "lzf" else layer, "utf-8")
+
+
+def read_h5ad_set(folder: Path) -> dict[str, Any]:
+    """What `read_h5ad` reads."""
+    table = read_h5ad(folder / "x.h5ad", "kind", layer=_layer(folder))
+    X = table.X
+    if isinstance(X, ColumnTable):
+        columns = np.random.default_rng(0).permutation(X.shape[1])
+        values = np.empty(X.shape, np.float32)
+        values[:, columns] = X.columns_at(columns).T
+    else:
+        values = X.toarray()
+    assert table.y is not None
+    return {"X": values, "y": table.y.tolist()}
+
+
+def _layer(folder: Path) -> str | None:
+    return (folder / "layer.txt").read_text("utf-8") or None
 
 
 # ----------------------------------------------------------------------------------------- damages
@@ -168,32 +181,30 @@ LIES: tuple[Callable[[Any, np.random.Generator], None], ...] = (
 )
 
 
-def damage(seed: int, folder: Path) -> tuple[Path, str | None]:
-    """A damaged file, and the layer to read; the same for the same seed."""
-    rng = np.random.default_rng(seed)
-    name = NAMES[seed % len(NAMES)]
-    source = FILES / f"{name}.h5ad"
-    with h5py.File(source) as file:
-        layers = [None, *file["layers"], *(["raw"] if "raw" in file else [])]
-    layer = layers[rng.integers(len(layers))]
-    content = bytearray(source.read_bytes())
-    kind = rng.integers(len(BYTES) + len(LIES))
-    if kind < len(BYTES):
-        BYTES[kind](content, rng)
+def damage_h5ad_set(folder: Path, others: Path, rng: np.random.Generator) -> str:
+    """Damage x.h5ad; return how."""
     path = folder / "x.h5ad"
-    path.write_bytes(content)
-    if kind >= len(BYTES):
+    kind = int(rng.integers(len(CONTENTS) + len(BYTES) + len(LIES)))
+    if kind < len(LIES):
         with h5py.File(path, "r+") as file:
-            LIES[kind - len(BYTES)](file, rng)
-    return path, layer
+            LIES[kind](file, rng)
+        return LIES[kind].__name__
+    if kind < len(LIES) + len(BYTES):
+        damage = BYTES[kind - len(LIES)]
+        content = bytearray(path.read_bytes())
+        damage(content, rng)
+        path.write_bytes(content)
+        return damage.__name__
+    name = list(CONTENTS)[kind - len(LIES) - len(BYTES)]
+    other = (others / "x.h5ad").read_bytes()
+    path.write_bytes(CONTENTS[name](path.read_bytes(), other, rng))
+    return name
 
 
-# ----------------------------------------------------------------------------------------- reading
-
-
-def naive_values(path: Path, layer: str | None) -> tuple[Any, list[Any]]:
+def read_h5ad_naively(folder: Path) -> dict[str, Any]:
     """The matrix (n, d) and the labels of a file, by plain loops, without any check."""
-    with h5py.File(path) as file:
+    layer = _layer(folder)
+    with h5py.File(folder / "x.h5ad") as file:
         place = "X" if layer is None else "raw/X" if layer == "raw" else f"layers/{layer}"
         matrix, kind = file[place], file["obs/kind"]
         if isinstance(matrix, h5py.Dataset):
@@ -214,94 +225,9 @@ def naive_values(path: Path, layer: str | None) -> tuple[Any, list[Any]]:
         else:
             codes, categories = np.arange(kind.size), kind[()]
         texts = [text.decode() if isinstance(text, bytes) else text for text in categories.tolist()]
-        return values, [texts[code] for code in codes.tolist()]
+        return {"X": values, "y": [texts[code] for code in codes.tolist()]}
 
 
 def _bytes(matrix: Any) -> bytes:
     encoding = matrix.attrs["encoding-type"]
     return encoding.encode() if isinstance(encoding, str) else bytes(encoding)
-
-
-def outcome(seed: int, folder: Path) -> str:
-    """How reading a damaged file ends; AssertionError if it is not as it must be."""
-    path, layer = damage(seed, folder)
-    try:
-        table = read_h5ad(path, "kind", layer=layer)
-        X = table.X
-        if isinstance(X, ColumnTable):
-            columns = np.random.default_rng(seed).permutation(X.shape[1])
-            values = np.empty(X.shape, np.float32)
-            values[:, columns] = X.columns_at(columns).T
-        else:
-            values = X.toarray()
-    except BoostSampleError as error:
-        message = str(error)
-    else:
-        return _compared(path, layer, table, values)
-    assert "\n" not in message, message
-    assert "memory alloc" not in message, message
-    assert "more memory" not in message, message
-    return "refused"
-
-
-def _compared(path: Path, layer: str | None, table: AnnotatedTable, values: Any) -> str:
-    expected, labels = naive_values(path, layer)
-    assert table.y is not None
-    if layer != "lzf":  # which leaves bytes undefined where they are damaged
-        np.testing.assert_allclose(values, expected, rtol=1e-6)
-    assert table.y.tolist() == labels
-    return "read"
-
-
-def _write(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
-
-
-def _work(first: int, last: int) -> None:
-    """Read the files of some seeds; print the seed before, and how it ended after."""
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
-    with tempfile.TemporaryDirectory() as folder:
-        for seed in range(first, last):
-            _write(f"{seed} ")
-            signal.alarm(SECONDS)
-            try:
-                _write(outcome(seed, Path(folder)) + "\n")
-            except Exception:
-                _write(f"WRONG {traceback.format_exc()!r}\n")
-            signal.alarm(0)
-
-
-def main() -> int:
-    """Read damaged files in processes; return how many ended as they must not."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--times", type=int, default=10_000)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--work", type=int, nargs=2, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.work:
-        _work(*options.work)
-        return 0
-    counts, first, last = Counter[str](), options.first, options.first + options.times
-    while first < last:
-        command = [sys.executable, "-W", "ignore", "-m", "tests.formats.h5ad_damages", "--work"]
-        run = subprocess.run(
-            [*command, str(first), str(last)], stdout=subprocess.PIPE, text=True, check=False
-        )
-        for line in run.stdout.splitlines():
-            seed, _, how = line.partition(" ")
-            first = int(seed) + 1
-            how = how or f"CRASHED ({run.returncode})"
-            counts[how.split()[0]] += 1
-            if how not in ("read", "refused"):
-                _write(f"{seed} {how}\n")
-        if not run.stdout:
-            _write(f"nothing was read: {run.returncode}\n")
-            return 1
-    _write(f"{dict(counts)}\n")
-    return counts.total() - counts["read"] - counts["refused"]
-
-
-if __name__ == "__main__":
-    sys.exit(min(main(), 1))
