@@ -19,15 +19,12 @@ from numpy.typing import NDArray
 from boostsample.banks.tile_layout import free_memory
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import readable_file
+from boostsample.formats.hdf5_heaps import check_texts
 
 _MOST_PACKED = 1100
 """Bytes that one stored byte may stand for: deflate packs 1,032 into one."""
 _SMALL = 2**20
 """Bytes that a dataset may declare whatever is stored for it."""
-_BIG = 2**24
-"""Bytes of a file from which on `check_heaps` leaves out the stored numbers."""
-_WINDOW = 2**22
-_HEAP = b"GCOL\x01"
 _TEXTS_AT_ONCE = 4096
 _TEXT_BYTES = 100
 """Memory of a short Python string in a list, roughly."""
@@ -71,72 +68,6 @@ def open_hdf5(path: Path, stamp: FileStamp | None = None) -> Iterator[Any]:
             ) from None
         with file:
             yield file
-
-
-def check_heaps(file: Any, path: Path) -> None:
-    """DataError if a heap of texts in the file is damaged.
-
-    HDF5 up to 2.0 at least does not end on some heaps, and takes the memory of any size
-    that a heap declares. Of large files, the numbers of datasets are not searched for heaps.
-    """
-    size = path.stat().st_size
-    with path.open("rb") as stream:
-        for start, stop in _unknown_ranges(file, size):
-            for at in _occurrences(stream, start, stop):
-                stream.seek(at)
-                head = stream.read(16)
-                length = int.from_bytes(head[8:16], "little")
-                is_whole = len(head) == 16 <= length <= size - at
-                if not is_whole or not _ends(head + stream.read(length - 16)):
-                    raise DataError(
-                        f"{path} is damaged: its heap of texts at byte {at:,} is broken"
-                    )
-
-
-def _unknown_ranges(file: Any, size: int) -> list[tuple[int, int]]:
-    """Ranges of bytes that do not hold the numbers of datasets."""
-    import h5py
-
-    ranges: list[tuple[int, int]] = []
-
-    def add(name: str, item: Any) -> None:
-        if not isinstance(item, h5py.Dataset) or item.id.get_storage_size() < _BIG // 64:
-            return
-        if item.chunks is None and item.id.get_offset() is not None:
-            ranges.append((item.id.get_offset(), item.id.get_storage_size()))
-        elif hasattr(item.id, "chunk_iter"):  # with HDF5 1.14
-            item.id.chunk_iter(lambda chunk: ranges.append((chunk.byte_offset, chunk.size)))
-
-    if size >= _BIG:
-        file.visititems(add)
-    unknown, end = [], 0
-    for start, length in sorted(ranges):
-        if start > end:
-            unknown.append((end, start))
-        end = max(end, start + length)
-    return [*unknown, (end, size)]
-
-
-def _occurrences(stream: Any, start: int, stop: int) -> Iterator[int]:
-    """Places within a range of bytes where a heap begins."""
-    while start < stop:
-        stream.seek(start)
-        window = stream.read(min(_WINDOW + len(_HEAP) - 1, stop - start))
-        at = window.find(_HEAP)
-        while at >= 0:
-            yield start + at
-            at = window.find(_HEAP, at + 1)
-        start += _WINDOW
-
-
-def _ends(heap: bytes) -> bool:
-    """Whether the objects of a heap lead to its end."""
-    at = 16
-    while at <= len(heap) - 16:
-        size = int.from_bytes(heap[at + 8 : at + 16], "little")
-        is_object = heap[at] or heap[at + 1]
-        at += 16 + -(-size // 8) * 8 if is_object else size or len(heap) + 1
-    return at <= len(heap)
 
 
 def attribute(item: Any, name: str) -> Any:
@@ -223,6 +154,8 @@ def read_texts(item: Any, where: str) -> NDArray[np.object_]:
     check_dataset(item, where, 1, "O")
     check_memory(_TEXT_BYTES * item.size, where, "leave out some")
     texts = np.empty(item.size, object)
+    if item.dtype.kind == "O":
+        check_texts(item, Path(item.file.filename))
     most, read = os.path.getsize(item.file.filename), 0
     for start in range(0, item.size, _TEXTS_AT_ONCE):
         part = item[start : start + _TEXTS_AT_ONCE]
