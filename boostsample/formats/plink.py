@@ -70,7 +70,7 @@ def read_plink(
     *,
     phenotype: str | os.PathLike[str] | None = None,
     phenotype_name: str | None = None,
-    missing: Sequence[str] | None = None,
+    missing: str | Sequence[str] | None = None,
     labels: bool = True,
 ) -> PlinkData:
     """Read the people and variants of a .bed file; genotypes are read when they are needed.
@@ -85,7 +85,7 @@ def read_plink(
     phenotype_name : str, optional
         Column of `phenotype`, as for ``plink --pheno-name``; without a header ``"1"`` is the first
         one after FID and IID. Needed if there are several.
-    missing : sequence of str, optional
+    missing : str or sequence of str, optional
         Texts of missing phenotypes. By default those of PLINK: ``-9``, ``NA``, ``nan``, ``NONE``,
         ``.``, and ``0`` beside 1 (control) and 2 (case).
     labels : bool, default True
@@ -110,6 +110,11 @@ def read_plink(
         table, np.array(family_ids, object), np.array(sample_ids, object), labels=None, n_left_out=0
     )
     if not check_flag("labels", labels):
+        if phenotype is not None or phenotype_name is not None:
+            raise SettingError(
+                "labels must be True to read a phenotype, got False with phenotype= or "
+                "phenotype_name=; leave them out"
+            )
         return data
     texts, where = people.phenotypes, f"the phenotype in {bed.with_suffix('.fam')}"
     if phenotype is not None:
@@ -120,7 +125,8 @@ def read_plink(
             f"phenotype_name must choose a column of the file phenotype=, got {phenotype_name!r} "
             "without such a file"
         )
-    classes, is_known = phenotype_classes(texts, missing, where)
+    absent = (missing,) if isinstance(missing, str) else missing
+    classes, is_known = phenotype_classes(texts, absent, where)
     known = np.flatnonzero(is_known)
     if not known.size:
         raise DataError(
@@ -213,8 +219,6 @@ class PlinkTable(ColumnTable):
         the values are 2 minus its counts. DataError if variants are missing or have other alleles:
         of all names, or of those at the positions `needed`; then reading another one is an error.
         """
-        if self._names == list(names):
-            return self._with_columns(names, np.arange(len(names)))
         position = {name: k for k, name in enumerate(self._names)}
         positions = np.array([position.get(name, -1) for name in names], np.int64)
         other = np.flatnonzero(positions < 0)

@@ -106,6 +106,10 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
     has_header = first[0].lstrip("#").upper() in ("FID", "IID")
     n_ids = 1 if has_header and first[0].lstrip("#").upper() == "IID" else 2
     names = [str(k) for k in range(1, len(first) - n_ids + 1)]
+    if has_header and n_ids == 2 and [name.upper() for name in first[1:2]] != ["IID"]:
+        raise DataError(
+            f"{path} must have the column IID after FID, got {' '.join(first)!r:.60}; name it so"
+        )
     if has_header:
         names = first[n_ids:]
         content = content.partition(b"\n")[2]

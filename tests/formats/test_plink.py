@@ -86,10 +86,11 @@ def test_other_tables_are_aligned_by_variant_and_allele() -> None:
     rows = np.array([3, 1])
     aligned = part.aligned(names)[rows]
     assert aligned.column_names == names
-    np.testing.assert_array_equal(
-        values(aligned), recoded("study.raw").to_numpy(np.float32)[5:][rows][:, ::-1]
-    )
-    np.testing.assert_array_equal(values(aligned.aligned(part.column_names)), values(part)[rows])
+    expected = recoded("study.raw").to_numpy(np.float32)[5:][rows]
+    np.testing.assert_array_equal(values(aligned), expected[:, ::-1])
+    again = aligned.aligned(study.column_names)
+    np.testing.assert_array_equal(values(again), expected)
+    np.testing.assert_array_equal(values(again.aligned(part.column_names)), values(part)[rows])
 
 
 def test_files_are_read_in_threads_and_after_pickling() -> None:
@@ -137,7 +138,7 @@ def test_people_without_a_phenotype_are_left_out_and_counted() -> None:
         ("IID a\nI3b 1\nI7 2\nI9 2\n", {}, {"I3b": 1, "I7": 2}),
         ("F0 I0 -9.00\nF0 I1 1.0\nF1 I2 2e0\nF1 I3 0\nF2 I3b NaN\n", {}, {"I1": 1, "I2": 2}),
         ("F0 I0 0\nF0 I1 1\nF1 I2 3\nF2 I5 -9\n", {}, {"I0": 0, "I1": 1, "I2": 3}),
-        ("F0 I0 0\nF0 I1 1\nF1 I2 -9\n", {"missing": ["-9", "NA"]}, {"I0": 0, "I1": 1}),
+        ("F0 I0 0\nF0 I1 1\nF1 I2 -9\n", {"missing": "-9"}, {"I0": 0, "I1": 1}),
         ("F0 I0 sick\nF0 I1 NONE\nF1 I2 .\nF1 I3 well\n", {}, {"I0": "sick", "I3": "well"}),
     ],
 )  # fmt: skip
@@ -170,6 +171,7 @@ def test_a_file_of_phenotypes_gives_the_classes_that_plink_reads(copy: Path) -> 
         ("F0 I0\nF0 I1\n", {}, r"must have the columns FID, IID and a phenotype.* got 2 in its"),
         ("F0,I0,1\n", {}, r"separated by spaces or tabs, got 1 in its first line"),
         ("FID IID a b\nF0 I0 1 2\n", {}, r"must choose one of the 2 phenotypes .* known: a, b"),
+        ("FID a b\nF0 I0 1\n", {}, "must have the column IID after FID, got 'FID a b'"),
         ("FID IID a\nF0 I0 1\n", {"phenotype_name": "A"}, r"unknown phenotype of .*known: a"),
         ("FID IID a a\nF0 I0 1 1\n", {"phenotype_name": "a"}, r"distinct names .* 'a' twice"),
         ("FID IID a\n", {}, "must have at least one line below its header"),
@@ -188,7 +190,9 @@ def test_other_phenotypes_are_refused(
         labels_of(copy, phenotype=path, **settings)
 
 
-def test_a_name_of_a_phenotype_needs_a_file() -> None:
+def test_settings_that_would_be_ignored_are_refused() -> None:
+    with pytest.raises(SettingError, match="labels must be True to read a phenotype, got False"):
+        read_plink(STUDY, phenotype=FILES / "study.pheno", labels=False)
     with pytest.raises(SettingError, match="must choose a column of the file phenotype="):
         read_plink(STUDY, phenotype_name="a")
 
