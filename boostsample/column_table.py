@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from boostsample.checks import check_rows
 from boostsample.errors import DataError
 
+__all__ = ["ColumnTable"]
+
 
 class ColumnTable(abc.ABC):
     """A table of real numbers, shape (n, d), whose columns are read when they are needed.

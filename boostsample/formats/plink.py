@@ -32,6 +32,8 @@ from boostsample.formats.plink_text import (
 )
 from boostsample.kernels.genotypes import unpack_genotypes, unpack_people
 
+__all__ = ["PlinkData", "PlinkTable", "read_plink"]
+
 _MAGIC, _BY_VARIANT, _BY_PERSON = b"\x6c\x1b", b"\x01", b"\x00"
 _COUNTED_A1, _COUNTED_A2 = np.array([[3, 0, 2, 1], [1, 0, 2, 3]], np.uint8)
 """Codes of the two bits: 00 is two A1, 01 missing, 10 one of each, 11 two A2."""

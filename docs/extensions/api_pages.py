@@ -19,6 +19,8 @@ MODULES = (
     "boostsample.learners",
     "boostsample.bandits",
     "boostsample.dask",
+    "boostsample.formats.plink",
+    "boostsample.column_table",
     "boostsample.planning.expected_edge",
     "boostsample.planning.mixture",
     "boostsample.testing",
