@@ -16,6 +16,7 @@ from tests.experiments import (
     figure3,
     reproduction,
     table1,
+    wide_table,
 )
 from tests.paths import RESULTS, ROOT, needs_results
 
@@ -26,6 +27,7 @@ PAGES: dict[str, Callable[[], dict[str, list[str]]]] = {
     "default.md": lambda: default_choice.tables(RESULTS / "defaults.csv"),
     "classifiers.md": lambda: {"classifiers": classifier_table.tables(CLASSIFIERS)},
     "early_stopping.md": lambda: {"stopping": classifier_table.stopping_table(CLASSIFIERS)},
+    "WIDE.md": lambda: wide_table.tables(RESULTS / "wide.csv"),
     "CONTEST.md": contest.tables,
     "BK10.md": lambda: {
         "table 1": table1.table1(),

@@ -281,8 +281,7 @@ class LassoLogistic(LinearClassifier):
         self._models = []
         coefficients = []
         for path in lasso_paths(table, y):
-            for ratio in self.ratios[: int(losses.argmin()) + 1]:
-                model = path.go_to(ratio)
+            model = [path.go_to(ratio) for ratio in self.ratios[: int(losses.argmin()) + 1]][-1]
             self._models.append((model, path.columns))
             coefficients.append(np.zeros(table.d))
             coefficients[-1][path.columns] = model.coef_[0]

@@ -299,11 +299,11 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--columns", type=int, default=1_355_191)
-    parser.add_argument("--words", type=float, default=600.0, help="mean words of a row")
+    parser.add_argument("--words", type=float, default=515.0, help="mean words of a row")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     split = counts(None, options.seed, options.rows, options.columns, options.words, n_test=0)
-    lengths = np.sqrt(split.X.multiply(split.X).sum(axis=1))
+    lengths = np.sqrt(np.asarray(split.X.multiply(split.X).sum(axis=1)).ravel())
     split.X.data /= np.repeat(np.maximum(lengths, 1), np.diff(split.X.indptr)).astype(np.float32)
     write_svmlight(options.file, split.X, 2 * split.y - 1)
 
