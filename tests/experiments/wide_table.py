@@ -26,8 +26,9 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,8 +59,8 @@ class Method(NamedTuple):
 
     kind: str
     path: str
-    settings: dict[str, Any] = {}  # noqa: RUF012  # a NamedTuple, nobody writes to it
-    dense: dict[str, Any] = {}  # noqa: RUF012
+    settings: Mapping[str, Any] = MappingProxyType({})
+    dense: Mapping[str, Any] = MappingProxyType({})
     tables: tuple[str, ...] | None = None
 
 
