@@ -80,7 +80,7 @@ def read_variants(path: Path) -> Variants:
         path,
         "ID and allele 1",
         compute.binary_join_element_wise(ids, counted, "_"),
-        "plink2 --set-all-var-ids '@:#:$r:$a' --make-bed gives distinct IDs",
+        "plink2 --set-all-var-ids '@:#:$1:$2' --make-bed gives distinct IDs",
     )
     return Variants(ids, counted, other)
 
