@@ -92,7 +92,8 @@ def _table_in_two_formats() -> None:
     parquet.write_table(csv.read_csv("x.csv"), "y.parquet")
 
 
-def _genotypes() -> None:
+def _genotypes_and_cells() -> None:
+    shutil.copy(ROOT / "tests/formats/files/dense.h5ad", "cells.h5ad")
     for suffix in ("bed", "bim", "fam"):
         shutil.copy(ROOT / f"tests/formats/files/study.{suffix}", f"study.{suffix}")
     text = re.search(r"```text\n(FID .*?)```", read(DOCS / "wide_files.md"), flags=re.DOTALL)
@@ -111,7 +112,7 @@ BEFORE: dict[str, Callable[[], None]] = {
     "pictures.md": _results("RESULTS"),
     "tables.md": _results("folder"),
     "tutorial_comparison.md": _results("first"),
-    "wide_files.md": _genotypes,
+    "wide_files.md": _genotypes_and_cells,
 }
 """What the reader of a page has when its blocks begin."""
 
