@@ -71,9 +71,22 @@ def open_hdf5(path: Path, stamp: FileStamp | None = None) -> Iterator[Any]:
 
 
 def attribute(item: Any, name: str) -> Any:
-    """An attribute of a member, bytes as text; None if there is none."""
+    """An attribute of a member, bytes as text; None if there is none.
+
+    DataError unless it is text, numbers or a reference: h5py crashes on some damaged types.
+    """
+    import h5py
+
     if name not in item.attrs:  # get() takes a damaged one for none
         return None
+    stored = item.attrs.get_id(name)
+    dtype, size = stored.dtype, int(np.prod(stored.shape or (), dtype=object))
+    is_known = h5py.check_string_dtype(dtype) or h5py.check_ref_dtype(dtype)
+    if not (is_known or dtype.kind in "biufS") or size * dtype.itemsize > _SMALL:
+        raise DataError(
+            f"{item.file.filename}: the attribute {name!r} of {item.name!r:.60} must be text or "
+            f"numbers, got {size:,} of {dtype}"
+        )
     value = item.attrs[name]
     return value.decode() if isinstance(value, bytes) else value
 
