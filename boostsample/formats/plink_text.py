@@ -6,6 +6,7 @@ skipped, and the last line needs no end. Anything else that PLINK would guess is
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -175,9 +176,10 @@ def phenotype_classes(
                 f"{where} must have classes, got the measurement {text!r:.60}; plink1.9 "
                 "--tail-pheno makes two classes of measurements"
             )
-    is_known = np.array([text not in absent for text in texts] + [False])
-    classes: list[Any] = [text if words else int(numbers.get(text, 0)) for text in texts]
-    values = np.array([*classes, classes[0] if classes else 0], object if words else np.int64)
+    is_known = np.array([*(text not in absent for text in texts), False])
+    classes: list[Any] = kept if words else [int(numbers[text]) for text in kept]
+    values = np.zeros(len(texts) + 1, object if words else np.int64)
+    values[is_known] = classes
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
     return values[codes], is_known[codes]
 
@@ -199,7 +201,7 @@ def _content(path: Path) -> bytes:
     if not path.is_file():
         raise DataError(f"{path} must be an existing file; there is none")
     try:
-        content = path.read_bytes()
+        content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except OSError as error:
         raise DataError(f"{path} cannot be read: {os_fault(error)}") from error
     for found, instead in ((b"\r\n", b"\n"), (b" ", b"\t")):

@@ -130,6 +130,8 @@ def test_people_without_a_phenotype_are_left_out_and_counted() -> None:
     ("text", "settings", "expected"),
     [
         ("F0 I1 1\nF0 I0 2\n", {}, {"I0": 2, "I1": 1}),
+        ("\ufeffFID IID p\nF0 I0 2\nF0 I1 1\n", {"phenotype_name": "p"}, {"I0": 2, "I1": 1}),
+        ("F0 I0 1e999\nF0 I1 1\nF1 I2 2\n", {"missing": "1e999"}, {"I1": 1, "I2": 2}),
         ("#FID\tIID\tp\r\nF0\tI1\t1\r\nF0\tI0\t2", {}, {"I0": 2, "I1": 1}),
         (" \n FID IID a b\n\n F0  I1 1 x\nF0 I0 NA y \n", {"phenotype_name": "a"}, {"I1": 1}),
         ("FID IID a b\nF0 I1 1 x\nF0 I0 2 y y\n".replace(" y y", " é"), {"phenotype_name": "b"},
