@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_rows
 from boostsample.errors import DataError
+from boostsample.hashing import sha256_of_arrays, sha256_of_json
+
+_BLOCK_VALUES = 2**23
 
 __all__ = ["ColumnTable"]
 
@@ -147,3 +150,45 @@ class ColumnTable(abc.ABC):
         in_order = inverse.size == read.shape[0] and bool((np.diff(inverse) > 0).all())
         table = read if in_order else read[inverse]
         return table if self._rows is None else np.take(table, self._rows, axis=1)
+
+    def digest(self) -> str:
+        """SHA-256 of all values in the selected rows; reads the table once."""
+        read = self.columns_at if self.values is None else self.codes_at
+        step = max(_BLOCK_VALUES // max(self.shape[0], 1), 1)
+        blocks = (
+            np.arange(at, min(at + step, self.shape[1])) for at in range(0, self.shape[1], step)
+        )
+        return sha256_of_json([sha256_of_arrays(read(block)) for block in blocks])
+
+
+class JoinedTable(ColumnTable):
+    """The rows of two tables of the same columns; one may be an array or a sparse matrix."""
+
+    def __init__(self, first: Any, second: Any) -> None:
+        self._parts = first, second
+        if first.shape[1] != second.shape[1]:
+            raise DataError(
+                f"tables must have the same columns to be joined, got {first.shape[1]:,} and "
+                f"{second.shape[1]:,}"
+            )
+        values: Any = getattr(first, "values", None)
+        of_second: Any = getattr(second, "values", None)
+        if not np.array_equal(values, of_second):
+            values = None
+        names = getattr(first, "column_names", None)
+        super().__init__(first.shape[0] + second.shape[0], first.shape[1], names, values)
+
+    def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As of `ColumnTable`."""
+        return np.concatenate([_columns_of(part, columns) for part in self._parts], axis=1)
+
+    def read_codes(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """As of `ColumnTable`."""
+        return np.concatenate([part.codes_at(columns) for part in self._parts], axis=1)
+
+
+def _columns_of(table: Any, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+    if isinstance(table, ColumnTable):
+        return table.columns_at(columns)
+    part = table.tocsc()[:, columns].toarray() if hasattr(table, "tocsc") else table[:, columns]
+    return np.ascontiguousarray(part.T, np.float32)

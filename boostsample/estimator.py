@@ -130,10 +130,13 @@ class BoostSampleClassifier(
     n_jobs : int, default 1
         Threads for features, searches and passes over all examples; -1 is all cores. Results do not
         depend on it, to the bit.
-    bank : {"memory", "disk", "lazy"} with settings, default "memory"
+    bank : {"auto", "memory", "disk", "columns", "lazy"} with settings, default "auto"
         Storage of the features, as in ``"lazy:reference=512"``: in memory; in memory-mapped files
-        that later fits of the same families on the same data reuse (``boostsample cache``); or
-        computed on first use, with bin edges from 2,048 examples (`reference`).
+        that later fits of the same families on the same data reuse (``boostsample cache``); columns
+        that are binned when they are searched, and the last 256 MiB of them kept (`cache_bytes`);
+        or values computed on first use, with bin edges from 2,048 examples (`reference`). "auto" is
+        "columns" for sparse matrices and tables by columns that are large, else "memory"; both give
+        the same model.
     verbose : bool, default False
         Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
         notebooks and files. With scikit-learn 1.9 there are also its callbacks, as in
@@ -260,7 +263,7 @@ class BoostSampleClassifier(
         families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
         random_state: Any = None,
         n_jobs: int = 1,
-        bank: str = "memory",
+        bank: str = "auto",
         verbose: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 60.0,
@@ -318,13 +321,13 @@ class BoostSampleClassifier(
         Parameters
         ----------
         X : array, shape (n, d), (n, h, w) or (n, h, w, channels)
-            Or a sparse matrix (n, d), a data frame of pandas or polars or a table of Arrow; or n
-            documents, if families read them. Numbers are compared as float32; a RuntimeWarning
-            names columns that lose values. NaN is missing; infinite values are errors. A column of
-            categories becomes one indicator for each, such as "colour=red": NaN if missing, 0 if
-            not in training; the 254 most frequent of more than 255, and "colour=(other)". A column
-            of dates becomes numbers of its parts, such as "day.weekday"; see docs/frames.md.
-            Prediction needs the same columns.
+            Or a sparse matrix (n, d), a data frame of pandas or polars, a table of Arrow or a table
+            by columns (`boostsample.formats`); or n documents, if families read them. Numbers are
+            compared as float32; a RuntimeWarning names columns that lose values. NaN is missing;
+            infinite values are errors. A column of categories becomes one indicator for each, such
+            as "colour=red": NaN if missing, 0 if not in training; the 254 most frequent of more
+            than 255, and "colour=(other)". A column of dates becomes numbers of its parts, such as
+            "day.weekday"; see docs/frames.md. Prediction needs the same columns.
         y : array, shape (n,) or (n, K)
             Class labels: text, whole numbers or truth values, in any container; predictions have
             their types. Or an indicator matrix of 0 and 1 (multi-label), which may be sparse.

@@ -14,7 +14,7 @@ import json
 import operator
 import reprlib
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, SupportsIndex, TypeAlias
+from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,6 +43,18 @@ than 10 %; results do not depend on it."""
 
 Fill: TypeAlias = Callable[[NDArray[Any], NDArray[np.float32]], None]
 """`fill(block, out)` reads block (n_pixels, m) and writes out, float32 (n_features, m)."""
+
+
+class BinnedFeatures(NamedTuple):
+    """Bins, cuts and numbers of bins of some features, as `boostsample.banks.binning` makes them.
+
+    `bins` is uint8 (q, n), `cuts` float32 (q, 254), ascending and padded with +inf, and `n_bins`
+    int16 (q,), the number of cuts + 2.
+    """
+
+    bins: NDArray[np.uint8]
+    cuts: NDArray[np.float32]
+    n_bins: NDArray[np.int16]
 
 
 class Family(abc.ABC):
@@ -116,6 +128,16 @@ class Family(abc.ABC):
         -------
         lows, highs : arrays of float, shape (q,), or None
             Finite; each low at most its high. Values outside fall into the outer bins.
+        """
+        return None
+
+    def binned(
+        self, X: Any, features: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> BinnedFeatures | None:
+        """The bins of some features of all examples X without their values; optional.
+
+        For X that holds features in few values or sparse; equal to what `find_cuts` of the rows and
+        `assign_bins` make of `compute`. None, the default, if there is no such short cut.
         """
         return None
 

@@ -36,6 +36,7 @@ STRATEGIES = {
     "mas-q1": "boostsample.strategies.mas.mas_q1:MASQ1",
     "laminating": "boostsample.strategies.laminating:Laminating",
     "successive-halving": "boostsample.strategies.successive_halving:SuccessiveHalving",
+    "screening": "boostsample.strategies.screening:Screening",
     "adaptive-halving": "boostsample.strategies.adaptive_halving:AdaptiveHalving",
     "quickboost": "boostsample.strategies.modern.quickboost:QuickBoost",
     "mabsplit": "boostsample.strategies.modern.mabsplit:MABSplit",

@@ -24,6 +24,10 @@ from boostsample.rows.protocol import SampleRows, TargetRows
 __all__ = ["Step"]
 
 
+SHUFFLED = "shuffled"
+"""The scheme of samples of `Step.draw_shuffled`."""
+
+
 class _Searched(NamedTuple):
     """Record of one search, in arrays that strategies cannot write to."""
 
@@ -178,6 +182,20 @@ class Step:
         drawn = self.__rows.nested_samples(wanted, scheme, self.__rng)
         return [self.__hold(*pair, scheme) for pair in zip(drawn, wanted, strict=True)]
 
+    def draw_shuffled(self) -> Sample:
+        """All examples with their exact weights, each with the features of another; costs no looks.
+
+        No feature knows anything of their labels: edges on this sample are as large as chance makes
+        them, for these weights and values, as in a permutation test. SettingError over shards.
+
+        Returns
+        -------
+        Sample
+            Of size N, for `search` and `edges` of this step; its stumps cannot be chosen.
+        """
+        self.__check_open()
+        return self.__hold(self.__rows.shuffled(self.__rng), self.n_examples, SHUFFLED)
+
     def n_heaviest(self, mass: float) -> int:
         """How many of the heaviest examples have a share of the weight; costs no looks.
 
@@ -287,7 +305,8 @@ class Step:
         wanted = check_features(features, self.n_features)
         self.__ledger.charge(wanted.size * held.size, purpose)
         stumps = held.rows.search(wanted)
-        self.__records.append(_Searched(stumps, held.size, purpose))
+        if sample.scheme != SHUFFLED:
+            self.__records.append(_Searched(stumps, held.size, purpose))
         copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(stumps)]
         return Stumps(*copies)
 
@@ -312,7 +331,7 @@ class Step:
         self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
 
     def __hold(self, rows: SampleRows, size: int, scheme: str) -> Sample:
-        sample = Sample(size, scheme, size == self.n_examples)
+        sample = Sample(size, scheme, size == self.n_examples and scheme != SHUFFLED)
         self.__samples[id(sample)] = _Held(sample, rows, size)
         return sample
 

@@ -20,9 +20,17 @@ from typing import Any, SupportsIndex, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.banks.binning import (
+    assign_bins,
+    bin_coded,
+    bin_sparse_columns,
+    compute_columns,
+    find_cuts,
+)
 from boostsample.checks import check_integer
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.family import Family, check_examples, check_name
+from boostsample.family import BinnedFeatures, Family, check_examples, check_name
 
 ColumnSelection: TypeAlias = Iterable[int | str | range | slice] | int | str | slice
 """Columns by index, range or name, see `Columns`."""
@@ -112,6 +120,8 @@ class Columns(Family):
         wanted = self.check_features(features)
         columns = self._indices_of(wanted)
         table = self._table(X)
+        if isinstance(table, ColumnTable):
+            return table.columns_at(columns).T
         if _is_sparse(table):
             out = sparse_columns(table, columns)
             self._check_finite(out, table, wanted, 0)
@@ -123,6 +133,25 @@ class Columns(Family):
                 part[:] = table[start : start + _BLOCK_ROWS, columns].T
             self._check_finite(part, table, wanted, start)
         return out.T
+
+    def binned(
+        self, X: Any, features: NDArray[np.int64], rows: NDArray[np.int64]
+    ) -> BinnedFeatures | None:
+        """Bins of tables by columns of few values, and of matrices in CSC format."""
+        columns = self._indices_of(features)
+        if isinstance(X, ColumnTable):
+            table = self._table(X)
+            if table.values is None:
+                return None
+            return bin_coded(table.codes_at(columns), table.values, rows)
+        if not (_is_sparse(X) and X.format == "csc" and X.has_canonical_format):
+            return None
+        binned, others = bin_sparse_columns(self._table(X), columns, rows)
+        if others.size:
+            values = compute_columns(self, X, features[others])
+            binned.cuts[others], binned.n_bins[others] = of_others = find_cuts(values, rows)
+            binned.bins[others] = assign_bins(values, *of_others)
+        return binned
 
     def _check_finite(
         self, part: NDArray[np.float32], table: Any, wanted: NDArray[np.intp], start: int
@@ -148,7 +177,8 @@ class Columns(Family):
 
     def _table(self, X: Any) -> Any:
         """X as an array or sparse matrix (n, d) of real numbers; DataError if not wide enough."""
-        table: Any = X if _is_sparse(X) else np.asarray(X)
+        is_by_columns = _is_sparse(X) or isinstance(X, ColumnTable)
+        table: Any = X if is_by_columns else np.asarray(X)
         width = table.shape[1] if table.ndim == 2 else 0
         if self.n_columns is None and width <= self._widest:
             raise DataError(
@@ -157,9 +187,10 @@ class Columns(Family):
                 "give it such tables or name other columns"
             )
         shape = (self.n_columns or width,)
-        if _is_sparse(table):  # checked by an array of the same shape and dtype without memory
+        if is_by_columns:  # checked by an array of the same shape and dtype without memory
             check_examples(np.broadcast_to(table.dtype.type(0), table.shape), shape, self.name)
-            return table if table.format in ("csc", "csr") else table.tocsc()
+            is_ready = isinstance(table, ColumnTable) or table.format in ("csc", "csr")
+            return table if is_ready else table.tocsc()
         return check_examples(table, shape, self.name)
 
 

@@ -25,6 +25,7 @@ from boostsample.strategies.modern.mp_boost import MPBoost
 from boostsample.strategies.modern.quickboost import QuickBoost
 from boostsample.strategies.modern.sparrow import Sparrow
 from boostsample.strategies.modern.weight_trimming import WeightTrimming
+from boostsample.strategies.screening import Screening
 from boostsample.strategies.successive_halving import SuccessiveHalving
 from boostsample.strategies.uniform_1q import Uniform1Q
 from boostsample.strategies.uniform_naive import UniformNaive
@@ -60,6 +61,7 @@ __all__ = [
     "Pool",
     "QuickBoost",
     "Sample",
+    "Screening",
     "Sparrow",
     "Step",
     "Strategy",

@@ -1,4 +1,4 @@
-"""The forms of a feature bank by name: memory, disk, lazy."""
+"""The forms of a feature bank by name: memory, disk, lazy, columns."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.cached_bank import cached_bank
+from boostsample.banks.column_bank import COLUMN_CACHE_BYTES, ColumnBank
 from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
 from boostsample.checks import check_integer
+from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError, unknown
 from boostsample.family import Family
 from boostsample.names import parse_name, refuse_alternatives
@@ -22,9 +24,14 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "memory": {"reference": None, "tile_bytes": None},
         "disk": {"reference": None, "tile_bytes": None},
         "lazy": {"reference": LAZY_REFERENCE, "cache_bytes": LAZY_CACHE_BYTES},
+        "columns": {"reference": None, "cache_bytes": COLUMN_CACHE_BYTES},
     }
 )
 """The forms with their settings and defaults."""
+AUTO_BANK = "auto"
+"""Stands for the form of `automatic_form`."""
+_MOST_BINS, _MOST_CHEAP_BINS = 2**31, 2**28
+"""Bytes of bins that are kept if binning them again is dear, and if it is cheap."""
 
 
 def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,6 +59,19 @@ def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {"form": form, **settings}
 
 
+def automatic_form(X: Any, n_features: int) -> str:
+    """The form that "auto" stands for: "columns" for large tables by columns and sparse matrices.
+
+    Their bins are kept in memory up to 256 MiB, those of tables by columns that hold more than few
+    values up to 2 GiB; those of arrays, which take four times as much themselves, always.
+    """
+    if isinstance(X, ColumnTable):
+        most = _MOST_BINS if X.values is None else _MOST_CHEAP_BINS
+    else:
+        most = _MOST_CHEAP_BINS if hasattr(X, "tocsc") else X.shape[0] * n_features
+    return "memory" if X.shape[0] * n_features <= most else "columns"
+
+
 def make_bank(
     form: str,
     families: Sequence[Family],
@@ -66,15 +86,20 @@ def make_bank(
     """A feature bank of one of the forms; equal `reference` gives equal results to the bit.
 
     `form` may have settings, as in ``"lazy:reference=512"``; they are those of `BANKS`, explained
-    by `FeatureBank.build` and `LazyBank`. The others are as in `cached_bank`; a lazy bank ignores
-    `progress` and `n_jobs`.
+    by `FeatureBank.build`, `LazyBank` and `ColumnBank`; "auto" is that of `automatic_form`. The
+    others are as in `cached_bank`; banks that compute features later ignore `progress`, and a lazy
+    one `n_jobs`.
     """
     if not isinstance(form, str):
         raise SettingError(f"bank must be text as in 'lazy:reference=512', got {form!r}")
+    if form == AUTO_BANK:
+        form = automatic_form(X, sum(family.n_features for family in families))
     form, given = parse_name(form)
     chosen = bank_settings(form, {**given, **settings})
     if form == "lazy":
         return LazyBank(families, X, train_rows, **chosen)
+    if form == "columns":
+        return ColumnBank(families, X, train_rows, n_jobs=n_jobs, **chosen)
     work: dict[str, Any] = {"progress": progress, "n_jobs": n_jobs}
     if form == "disk":
         return cached_bank(families, X, train_rows, name=name, **work, **chosen)

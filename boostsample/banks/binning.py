@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import DataError
-from boostsample.family import Family, pixel_major
+from boostsample.family import BinnedFeatures, Family, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.threads import n_threads
@@ -133,6 +133,74 @@ def assign_bins(
     padded, table = np.empty(MAX_CUTS + 1, np.float32), np.empty(kernels.BIN_BUCKETS, np.uint8)
     kernels.assign_block(columns, cuts, n_bins, padded, table, out)
     return out
+
+
+def bin_coded(
+    codes: NDArray[np.uint8], values: NDArray[np.float32], rows: NDArray[np.int64]
+) -> BinnedFeatures:
+    """Bins of features of few values: codes uint8 (q, n), 0 missing, else 1 + a place in `values`.
+
+    `values` are float32, ascending, at most 255; the cuts come from `rows`, ascending. Overwrites
+    the codes, and equals `find_cuts` and `assign_bins` of the values.
+
+    >>> import numpy as np
+    >>> bin_coded(np.array([[1, 3, 0, 2]], np.uint8), np.float32([0, 1, 2]), np.arange(2)).bins
+    array([[1, 2, 0, 2]], dtype=uint8)
+    """
+    cuts, n_bins = _room_for_cuts(codes.shape[0])
+    counts, table = np.empty(256, np.int64), np.empty(256, np.uint8)
+    kernels.bin_codes(codes, rows, values, counts, table, cuts, n_bins)
+    return BinnedFeatures(codes, cuts, n_bins)
+
+
+def bin_sparse_columns(
+    matrix: Any, columns: NDArray[np.integer[Any]], rows: NDArray[np.int64]
+) -> tuple[BinnedFeatures, NDArray[np.intp]]:
+    """Bins of some columns of a canonical CSC matrix (n, d), and those that are still to be binned.
+
+    These have more than 255 distinct values, or an infinite one; their positions are returned, and
+    their bins undefined. The cuts come from `rows`, which are different. Equals `find_cuts` and
+    `assign_bins` of the values.
+    """
+    n = matrix.shape[0]
+    cuts, n_bins = _room_for_cuts(columns.size)
+    is_reference = np.zeros(n, np.uint8)
+    is_reference[rows] = 1
+    starts, ends = (matrix.indptr[columns + side].astype(np.int64) for side in (0, 1))
+    low, high = int(starts.min(initial=2**62)), int(ends.max(initial=0))
+    part = slice(min(low, high), high)
+    with np.errstate(over="ignore"):  # an infinite value is left to be refused
+        stored = np.ascontiguousarray(matrix.data[part], np.float32)
+    bins = np.empty((columns.size, n), np.uint8)
+    kernels.bin_sparse(
+        starts - part.start,
+        ends - part.start,
+        np.ascontiguousarray(matrix.indices[part], np.int32),
+        stored,
+        is_reference,
+        rows.size,
+        np.empty(MAX_CUTS + 1, np.float32),
+        cuts,
+        n_bins,
+        bins,
+    )
+    return BinnedFeatures(bins, cuts, n_bins), np.flatnonzero(n_bins == 0)
+
+
+def _room_for_cuts(n_features: int) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
+    return np.empty((n_features, MAX_CUTS), np.float32), np.empty(n_features, np.int16)
+
+
+def bin_features(
+    family: Family, X: Any, local: NDArray[np.int64], rows: NDArray[np.int64]
+) -> BinnedFeatures:
+    """Bins of some features of a family for all rows of X, with cuts from `rows`."""
+    binned = family.binned(X, local, rows)
+    if binned is not None:
+        return binned
+    columns = compute_columns(family, X, local)
+    cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
+    return BinnedFeatures(assign_bins(columns, cuts, n_bins), cuts, n_bins)
 
 
 def _first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
@@ -276,6 +344,11 @@ def binned_blocks(
     size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
 
     def binned(family: Family, block: slice, local: NDArray[np.int64]) -> BinnedBlock:
+        short = family.binned(X, local, rows)
+        if short is not None:
+            if bins is not None:
+                bins[block] = short.bins
+            return BinnedBlock(block, *short)
         columns = compute_columns(family, X, local)
         cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
         out = None if bins is None else bins[block]

@@ -396,3 +396,149 @@ def assign_block(
     for feature in range(columns.shape[0]):
         n_cuts = n_bins[feature] - 2
         _assign_column(columns[feature], cuts[feature], n_cuts, padded, table, out[feature])
+
+
+@kernel
+def bin_codes(
+    codes: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    values: NDArray[np.float32],
+    counts: NDArray[np.int64],
+    table: NDArray[np.uint8],
+    cuts: NDArray[np.float32],
+    n_bins: NDArray[np.int16],
+) -> None:
+    """Cuts of features with few values from their codes at `rows`, and bins in place of the codes.
+
+    codes: (F, N) uint8, 0 missing, else 1 + a place in `values`; overwritten by bins. rows: (T,)
+    int64 and values: (v,) float32 ascending, v <= 255, read. counts: (256,) int64 and table: (256,)
+    uint8, overwritten. cuts: (F, 254) float32 and n_bins: (F,) int16, written as by `cut_block`.
+    O(F*(N + T)).
+    """
+    n_rows = codes.shape[1]
+    every = rows.size == n_rows and (n_rows == 0 or rows[n_rows - 1] == n_rows - 1)
+    for feature in range(codes.shape[0]):
+        column = codes[feature]
+        for code in range(256):
+            counts[code] = 0
+        if every:  # rows are different and ascending
+            for i in range(n_rows):
+                counts[column[i]] += 1
+        else:
+            for r in range(rows.size):
+                counts[column[rows[r]]] += 1
+        n_cuts = 0
+        last = 0
+        for code in range(1, values.size + 1):
+            if counts[code] > 0:
+                if last > 0:
+                    cuts[feature, n_cuts] = bin_midpoint(values[last - 1], values[code - 1])
+                    n_cuts += 1
+                last = code
+        n_bins[feature] = n_cuts + 2
+        for c in range(n_cuts, MAX_CUTS):
+            cuts[feature, c] = np.inf
+        table[0] = 0
+        below = 0
+        for code in range(1, values.size + 1):
+            while below < n_cuts and cuts[feature, below] <= values[code - 1]:
+                below += 1
+            table[code] = 1 + below
+        for i in range(n_rows):
+            column[i] = table[column[i]]
+
+
+@inner_kernel
+def _first_not_below(values: NDArray[np.float32], n: int, x: np.float32) -> int:
+    """The first of n ascending values that is not below x; n if there is none. O(log n)."""
+    low = 0
+    high = n
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner_kernel
+def _add_value(values: NDArray[np.float32], n: int, x: np.float32) -> int:
+    """Add x to n distinct ascending values, at most 255; returns their number, 256 if too many."""
+    at = _first_not_below(values, n, x)
+    if at < n and values[at] == x:
+        return n
+    if n == MAX_CUTS + 1:
+        return n + 1
+    for k in range(n, at, -1):
+        values[k] = values[k - 1]
+    values[at] = x
+    return n + 1
+
+
+@kernel
+def bin_sparse(
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    stored_rows: NDArray[np.int32],
+    stored: NDArray[np.float32],
+    is_reference: NDArray[np.uint8],
+    n_reference: int,
+    distinct: NDArray[np.float32],
+    cuts: NDArray[np.float32],
+    n_bins: NDArray[np.int16],
+    out: NDArray[np.uint8],
+) -> None:
+    """Cuts and bins of the columns of a sparse matrix of which most values are 0 and not stored.
+
+    starts, ends: (F,) int64, stretches of `stored_rows` int32 and `stored` float32 of each column,
+    each row at most once; is_reference: (N,) uint8, whether the cuts come from a row, n_reference
+    of them; read. distinct: (255,) float32, overwritten. cuts: (F, 254) float32 and n_bins: (F,)
+    int16, written as by `cut_block`, but n_bins 0, and nothing else, for a column of more than 255
+    distinct values, or with an infinite one. out: (F, N) uint8, written. Cost: a write for each
+    row, and O(log 255) for a stored value.
+    """
+    for feature in range(starts.size):
+        n_zero = n_reference
+        n = 0
+        finite = True
+        for k in range(starts[feature], ends[feature]):
+            x = stored[k]
+            finite &= not np.isinf(x)
+            if is_reference[stored_rows[k]] and x != np.float32(0.0):
+                n_zero -= 1
+                if x == x and n <= MAX_CUTS + 1:
+                    n = _add_value(distinct, n, x)
+        if n_zero > 0 and n <= MAX_CUTS + 1:
+            n = _add_value(distinct, n, np.float32(0.0))
+        if n > MAX_CUTS + 1 or not finite:
+            n_bins[feature] = 0
+            continue
+        n_cuts = n - 1 if n > 0 else 0
+        for c in range(n_cuts):
+            cuts[feature, c] = bin_midpoint(distinct[c], distinct[c + 1])
+        for c in range(n_cuts, MAX_CUTS):
+            cuts[feature, c] = np.inf
+        n_bins[feature] = n_cuts + 2
+        row = cuts[feature]
+        zero = _n_at_most(row, n_cuts, np.float32(0.0)) + 1
+        column = out[feature]
+        for i in range(column.size):
+            column[i] = zero
+        for k in range(starts[feature], ends[feature]):
+            x = stored[k]
+            column[stored_rows[k]] = _n_at_most(row, n_cuts, x) + 1 if x == x else 0
+
+
+@inner_kernel
+def _n_at_most(cuts: NDArray[np.float32], n: int, x: np.float32) -> int:
+    """How many of n ascending cuts are at most x. O(log n)."""
+    low = 0
+    high = n
+    while low < high:
+        middle = (low + high) // 2
+        if cuts[middle] <= x:
+            low = middle + 1
+        else:
+            high = middle
+    return low

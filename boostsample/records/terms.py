@@ -20,7 +20,7 @@ class Sample:
     size : int
         Looks that one feature costs on this sample, T.
     scheme : str
-        Scheme of the draw, a name of `boostsample.rows.sampling_schemes.SCHEMES`.
+        Scheme of the draw, a name of `boostsample.rows.sampling_schemes.SCHEMES`, or "shuffled".
     exact : bool
         Whether the sample is all N examples with their exact weights (T >= N).
     """

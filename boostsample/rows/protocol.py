@@ -93,6 +93,10 @@ class TargetRows(Protocol):
         """Samples of ascending sizes, each of which contains the one before."""
         ...
 
+    def shuffled(self, rng: np.random.Generator) -> SampleRows:
+        """All rows, each with the features of another."""
+        ...
+
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""
         ...

@@ -187,6 +187,10 @@ class Searcher:
         exact = [LocalSample(self, self.weights.exact(), True)] * (len(sizes) - len(drawn))
         return [LocalSample(self, of_sample, False) for of_sample in rows] + exact
 
+    def shuffled(self, rng: np.random.Generator) -> LocalSample:
+        """All rows, each with the features of another."""
+        return LocalSample(self, self.weights.shuffled(rng), exact=False)
+
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""
         return self.weights.n_heaviest(mass)

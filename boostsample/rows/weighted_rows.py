@@ -79,6 +79,11 @@ class WeightedRows(abc.ABC):
         """All rows with their exact weights, not copied: an update changes them."""
         return Rows(self.start, self.columns, self.values, self.sums, 1.0 / self.mass)
 
+    def shuffled(self, rng: np.random.Generator) -> Rows:
+        """All rows with their exact weights, each at the bank column of another."""
+        examples = self._columns_of(rng.permutation(np.arange(self.n_examples, dtype=np.int32)))
+        return self.exact()._replace(start=0, examples=examples)
+
     def draw(
         self,
         size: int,

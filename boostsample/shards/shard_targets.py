@@ -403,6 +403,13 @@ class ShardTarget:
         """Samples drawn so far are no longer needed."""
         self.node.exchange.change("release")
 
+    def shuffled(self, rng: np.random.Generator) -> ShardSample:
+        """SettingError: no shard has the features of all rows."""
+        raise SettingError(
+            "over shards, features must not be shuffled among the rows; use a strategy without "
+            "Step.draw_shuffled, or train in one process"
+        )
+
     def n_heaviest(self, mass: float) -> int:
         """SettingError: no shard knows the weights of the others."""
         raise SettingError(

@@ -16,6 +16,7 @@ from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.bank_forms import BANKS, bank_settings, make_bank
 from boostsample.banks.binning import find_cuts, reference_rows
+from boostsample.banks.column_bank import ColumnBank
 from boostsample.banks.disk import DiskBank
 from boostsample.banks.lazy import LazyBank
 from boostsample.errors import DataError, SettingError
@@ -147,7 +148,7 @@ def test_every_reading_of_a_bank_is_the_same(
     rows = ROWS["some"]
     memory = FeatureBank.build(families, X, rows, reference=60)
     bank = make_bank(form, families, X, rows, reference=60).reader(rows)
-    kinds = {"memory": FeatureBank, "disk": DiskBank, "lazy": LazyBank}
+    kinds = {"memory": FeatureBank, "disk": DiskBank, "lazy": LazyBank, "columns": ColumnBank}
     assert type(bank).__name__ == kinds[form].__name__
     assert (bank.n_features, bank.n_examples) == (22, N)
     assert bank.first.tolist() == [0, 9, 12, 22]
@@ -282,6 +283,8 @@ def test_a_declared_range_makes_bins_of_equal_width(X: NDArray[np.float32]) -> N
             bank.take(np.arange(8), np.array([5]))
             assert [len(asked) for asked in family.asked] == [6]  # no reference values
             assert bank.values_computed == 2 * 20 + 8
+        if form == "columns":
+            bank.take(np.arange(8), np.array([5]))
         assert bank.n_bins.tolist()[2:] == [256] * 6
         cuts = bank.cuts_of(np.array([3]))[0]
         assert np.allclose(cuts, -2.55 + 0.02 * np.arange(1, 255), atol=1e-6)

@@ -165,7 +165,14 @@ ONE_FAMILY = (
     "ucbv",
     "uniform-1q",
 )
-STOP_EARLY = ("filterboost", "mabsplit", "quickboost", "sparrow", "weight-trimming")
+STOP_EARLY = (
+    "filterboost",
+    "mabsplit",
+    "quickboost",
+    "screening",
+    "sparrow",
+    "weight-trimming",
+)
 
 
 def test_strategies_that_leave_budget_give_the_reason() -> None:

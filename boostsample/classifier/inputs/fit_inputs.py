@@ -34,6 +34,7 @@ from boostsample.classifier.inputs.seen_columns import (
     check_container,
     check_same_names,
 )
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.labels import class_values, classes_and_labels
@@ -97,12 +98,15 @@ def check_fit_inputs(
     """The checked inputs of a fit; without `columns`, a frame has those that it has itself."""
     values = _labels(y)
     check_container(X)
+    examples: Any
     if columns is None:
         mixed = numbers and _is_mixed_frame(X)
     else:
         mixed = is_frame(X) or not columns.all_numbers
     if not numbers:
         examples, width = _objects(X), None
+    elif isinstance(X, ColumnTable):
+        examples, width = X, X.shape[1]
     elif mixed:
         examples, width = X, X.shape[1] if is_frame(X) else None
     else:
@@ -124,7 +128,9 @@ def check_fit_inputs(
         merged: list[str] = []
         examples = columns.transform(X, merged)
         warn_of_merged_columns(merged)
-    names = X.columns if numbers and is_frame(X) else None
+    names = None
+    if numbers and (is_frame(X) or isinstance(X, ColumnTable)):
+        names = X.column_names if isinstance(X, ColumnTable) else X.columns
     weighted = np.flatnonzero(weight > 0)
     classes, labels = classes_and_labels(values, weighted)
     if weighted.size < weight.size:  # a copy of all may take most of the memory
@@ -133,10 +139,22 @@ def check_fit_inputs(
     return FitInputs(rows, classes, values.ndim == 2, SeenColumns.of(width, names, columns))
 
 
-def check_prediction_inputs(estimator: Any, X: Any, seen: SeenColumns, *, numbers: bool) -> Any:
-    """Checked examples for predictions of a fit that has seen these columns."""
+def check_prediction_inputs(
+    estimator: Any,
+    X: Any,
+    seen: SeenColumns,
+    *,
+    numbers: bool,
+    needed: NDArray[np.int64] | None = None,
+) -> Any:
+    """Checked examples for predictions of a fit that has seen these columns.
+
+    Of a table by columns, those at the positions `needed` suffice; all by default.
+    """
     if not numbers:
         return _objects(X)
+    if isinstance(X, ColumnTable):
+        return seen.of_table(X, needed)
     X = frame_of(X)
     check_container(X)
     checks_for = copy.copy(estimator)

@@ -11,6 +11,7 @@ from sklearn.utils import check_consistent_length
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_example_weight, check_flag
+from boostsample.column_table import ColumnTable, JoinedTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
@@ -180,6 +181,8 @@ def held_labels(
 
 def _joined_examples(first: Any, second: Any) -> Any:
     """The rows of two sets of examples of the same kind, the first ones first."""
+    if isinstance(first, ColumnTable) or isinstance(second, ColumnTable):
+        return JoinedTable(first, second)
     if hasattr(first, "tocsc"):
         from scipy.sparse import vstack
 

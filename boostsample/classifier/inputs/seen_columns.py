@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.inputs.frames import TableColumns, is_frame
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 
@@ -68,6 +69,22 @@ class SeenColumns:
     def feature_names(self) -> Sequence[str] | NDArray[Any] | None:
         """Names of the columns of numbers that families read; None without names of text."""
         return self.text_names if self.table is None else self.table.names
+
+    def of_table(self, X: ColumnTable, needed: NDArray[np.int64] | None = None) -> ColumnTable:
+        """A table by columns with these columns in this order, found by name if there are names.
+
+        DataError if one is missing, of all or of those at the positions `needed`.
+        """
+        if self.table is not None or self.other_names is not None:
+            raise DataError(
+                "X must be a data frame as for fit, whose columns are no plain numbers with names "
+                f"of text, got the table by columns {type(X).__name__}"
+            )
+        if self.text_names is not None and X.column_names is not None:
+            return X.aligned(self.text_names.tolist(), needed)
+        if X.shape[1] != self.width:
+            raise DataError(f"X must have {self.width:,} columns as for fit, got {X.shape[1]:,}")
+        return X
 
     def check_positions(self) -> None:
         """SettingError if columns are named by whole numbers that are not their positions."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
 from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
+from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError, unknown
 from boostsample.labels import class_codes, class_values, classify
 from boostsample.models.contributions import Contributions, model_contributions, side_shares
@@ -204,8 +205,12 @@ class PredictionMixin:
 
     def _examples(self, X: Any) -> Any:
         check_is_fitted(self)
-        numbers = inputs_are_numbers(self.model_.families)
-        return check_prediction_inputs(self, X, SeenColumns.of_fitted(self), numbers=numbers)
+        numbers, needed = inputs_are_numbers(self.model_.families), None
+        if isinstance(X, ColumnTable):
+            columns = feature_columns(self.model_)
+            needed = None if columns is None else np.unique(columns[self.model_.feature])
+        seen = SeenColumns.of_fitted(self)
+        return check_prediction_inputs(self, X, seen, numbers=numbers, needed=needed)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Scores f_l(x): float64 (n, K)."""

@@ -1,0 +1,182 @@
+"""A feature bank that bins whole columns when they are first asked for, and keeps the last ones.
+
+For tables of so many columns that their bins would not fit into memory, or are not worth keeping:
+tables by columns in files, and sparse matrices. A pass over all features bins each once more;
+features that are searched again and again stay in memory. Bins are those of a bank in memory.
+
+Cost: the binning of a column that is not in memory, which takes a byte for each row, without a
+table of float32 values where the family knows a short cut. Memory: at most `cache_bytes`, or a
+group of the search kernel if that is more; 10 bytes for each feature; blocks of 32 MiB of values,
+or 8 MiB of bins, for each thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank, View, digest_of_examples
+from boostsample.banks.binning import bin_features, reference_rows
+from boostsample.banks.lazy import SlotCache
+from boostsample.checks import check_integer
+from boostsample.column_table import ColumnTable
+from boostsample.errors import SettingError
+from boostsample.family import BinnedFeatures, Family
+from boostsample.hashing import sha256_of_arrays
+from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.kernels.search import SEARCH_GROUP
+from boostsample.threads import n_threads
+
+COLUMN_CACHE_BYTES = 2**28
+"""Default size of the bins and cuts that are kept."""
+
+_BLOCK_VALUES = 2**23
+"""Values of a block that a thread bins at a time."""
+
+
+class ColumnBank(Bank):
+    """A bank of whole columns, binned when they are first asked for; for one thread at a time.
+
+    Parameters
+    ----------
+    families : sequence of Family
+    X : array, sparse matrix or ColumnTable, shape (N, ...)
+        Rows of raw data as the families take them; not to be changed. Sparse matrices are kept in
+        CSC format.
+    train_rows : ndarray of int64, shape (T,), optional
+        Rows that the cuts are computed from, all by default.
+    reference : int, optional
+        Number of train rows that the cuts are computed from, drawn independently of the data; all
+        by default. Equal `reference` gives equal bits in all banks.
+    cache_bytes : int, default 2**28
+        Size of the bins and cuts that are kept.
+    n_jobs : int, default 1
+        Threads that bin blocks of columns.
+
+    Raises
+    ------
+    DataError
+        If X has no rows, or train_rows is empty or out of range. Infinite values raise when their
+        column is binned.
+    """
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        X: Any,
+        train_rows: NDArray[np.int64] | None = None,
+        *,
+        reference: int | None = None,
+        cache_bytes: int = COLUMN_CACHE_BYTES,
+        n_jobs: int = 1,
+    ) -> None:
+        super().__init__(families, X.shape[0])
+        self._X = _by_columns(X)
+        self._reference = np.unique(reference_rows(X.shape[0], train_rows, reference))
+        self._n_threads = n_threads(n_jobs)
+        each = self.n_examples + 4 * MAX_CUTS
+        most = check_integer("cache_bytes", cache_bytes, 1) // each // SEARCH_GROUP * SEARCH_GROUP
+        n_kept = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
+        self._bins = SlotCache(self.n_features, n_kept, self.n_examples, np.uint8)
+        self._cuts = np.empty((n_kept, MAX_CUTS), np.float32)
+        self.n_bins = np.zeros(self.n_features, np.int16)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory in use."""
+        return self._bins.nbytes + self._cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
+
+    def most_features(self, n_rows: int | None) -> int:
+        """Maximum number of features per `view`."""
+        return self._bins.n_rows
+
+    def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
+        """Whole columns; takes at most `most_features` different features."""
+        at = self._kept(features)
+        return View(self._bins.rows, at, False)
+
+    def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cuts of some features: float32 (Q, 254)."""
+        cuts = np.empty((features.size, MAX_CUTS), np.float32)
+        for start in range(0, features.size, self._bins.n_rows):
+            part = slice(start, start + self._bins.n_rows)
+            kept = self._kept(features[part])
+            cuts[part] = self._cuts[kept]
+        return cuts
+
+    def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
+        """A copy of the bins of some features of some examples: uint8 (Q, T)."""
+        taken = np.empty((features.size, rows.size), np.uint8)
+        for start in range(0, features.size, self._bins.n_rows):
+            part = slice(start, start + self._bins.n_rows)
+            kept = self._kept(features[part])
+            taken[part] = self._bins.rows[kept[:, None], rows]
+        return taken
+
+    def column(self, feature: int) -> NDArray[np.uint8]:
+        """Bins of a feature: uint8 (N,); a copy."""
+        return super().column(feature).copy()
+
+    def digest(self) -> dict[str, str]:
+        """Checksums of the examples and of the reference rows."""
+        examples = (
+            self._X.digest()
+            if isinstance(self._X, ColumnTable)
+            else digest_of_examples(self._X, "a bank of columns with a checkpoint")
+        )
+        return {"examples": examples, "reference rows": sha256_of_arrays(self._reference)}
+
+    def _kept(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Places of some features among the columns in memory; bins the missing ones."""
+        wanted, inverse = np.unique(features, return_inverse=True)
+        if wanted.size > self._bins.n_rows:
+            raise SettingError(
+                f"in a bank of columns, at most {self._bins.n_rows} features can be viewed at "
+                f"once, got {wanted.size}; view them in parts, or raise cache_bytes"
+            )
+        at = self._bins.find(wanted)
+        new = np.flatnonzero(at < 0)
+        if not new.size:
+            return at[inverse]
+        parts, n = self._parts(wanted[new]), self._n_threads
+        with ThreadPoolExecutor(n) as pool:
+            for first in range(0, len(parts), n):
+                at_once = parts[first : first + n]
+                for (_, _, part), binned in zip(
+                    at_once, pool.map(self._binned, at_once), strict=True
+                ):
+                    chosen = wanted[new[part]]
+                    at[new[part]] = places = self._bins.claim(chosen)
+                    self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
+                    self.n_bins[chosen] = binned.n_bins
+        return at[inverse]
+
+    def _parts(self, features: NDArray[np.int64]) -> list[tuple[Family, NDArray[np.int64], slice]]:
+        """Ascending features by family, in blocks: the family, local indices, positions."""
+        size = max(_BLOCK_VALUES // self.n_examples, 1)
+        ends = np.searchsorted(features, self.first).tolist()
+        parts = []
+        for number, family in enumerate(self.families):
+            for start in range(ends[number], ends[number + 1], size):
+                part = slice(start, min(start + size, ends[number + 1]))
+                parts.append((family, features[part] - self.first[number], part))
+        return parts
+
+    def _binned(self, part: tuple[Family, NDArray[np.int64], slice]) -> BinnedFeatures:
+        family, local, _ = part
+        return bin_features(family, self._X, local, self._reference)
+
+
+def _by_columns(X: Any) -> Any:
+    """A sparse matrix in canonical CSC format, anything else as it is."""
+    if not hasattr(X, "tocsc"):
+        return X
+    matrix = X.tocsc()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy() if matrix is X else matrix
+        matrix.sum_duplicates()
+    return matrix

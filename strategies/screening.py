@@ -1,0 +1,153 @@
+"""Screening: one pass over all columns ranks them, and searches then draw from the best ones.
+
+For tables of many more columns than rows, of which few are useful, or many and none of them alone.
+Our own strategy, after iterated sure independence screening (Fan and Lv 2008, J. R. Stat. Soc. B
+70, 849-911) and the draws of columns by their gain of MP-Boost and EMA-FS (arXiv 2606.26337).
+
+Pass: the exact edges e_j of all F columns under the current weights, and those of up to 2,000
+columns on shuffled examples, which are as large as chance makes them. Above its upper tenth, the
+chance of an edge is taken as P(e > x) = 0.1 exp(-b (x^2 - u^2)), u the quantile: edges are sums of
+many weights, and b is one over the mean of x^2 - u^2 beyond u. The pool has the columns that keep
+the share of false ones below `false_share` (Benjamini and Hochberg 1995); if these are fewer than
+20, the first 100. A pass follows in the first search of all examples, and when their number has
+tripled since the last one; its columns, if any keep the share, join the pool. If the budget does
+not suffice for all columns at once, the pass takes as many searches as need be, in random order.
+
+Between passes: a search of up to `n_features` columns of the pool on half of the examples, drawn by
+weight. Column j is drawn with a probability in proportion to (e_j^2 - m^2)^3, m the median of the
+shuffled edges: much the same columns where few are useful, and other ones each time where many are.
+Nodes of trees are searched in the same way.
+
+Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and
+n_features N / 2 looks in others; O(F log F) in a pass, O(pool) in others. 8 F bytes of state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.checks import check_integer, check_number
+from boostsample.step import Step
+from boostsample.strategy import Pool, Strategy, Stump, Stumps
+
+_SHUFFLED = 2000
+"""Columns that are searched on shuffled examples."""
+_FEWEST, _PADDED = 20, 100
+"""A pool of fewer columns is padded to so many."""
+_TAIL, _LEAST_TAIL = 0.1, 20
+_GROWTH = 3
+"""Searches of all examples until the next pass, as a multiple of those until the last one."""
+_POWER = 3
+
+
+@dataclass(eq=False, repr=False)
+class Screening(Strategy):
+    """Rank all columns in an exact pass, then search draws of the best.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of a search between passes, Q.
+    false_share : float
+        Expected share of the pool that only chance has brought there, above 0 and below 1.
+    """
+
+    leaves_budget = "searches between passes cost less than a pass"
+
+    n_features: int = 50
+    false_share: float = 0.2
+
+    def default_budget(self, pool: Pool) -> int:
+        """A pass at once."""
+        return (pool.n_features + min(pool.n_features, _SHUFFLED)) * pool.n_examples
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        """Check the settings; nothing is known of any column."""
+        check_integer("n_features", self.n_features, 1)
+        check_number("false_share", self.false_share, 0.0, 1.0, above=True)
+        self.searches_, self.next_pass_ = 0, 1
+        self.edges_ = np.zeros(pool.n_features, np.float32)
+        self.pool_, self.left_ = np.empty((2, 0), np.int64)
+        self.shuffled_ = np.empty(0)
+
+    def choose(self, step: Step) -> Stump:
+        """Search the next columns of a pass if one is due, else columns of the pool."""
+        if step.whole:
+            self.searches_ += not self.left_.size
+            if self.searches_ == self.next_pass_ and not self.left_.size:
+                self.left_ = step.rng.permutation(step.n_features)
+                self.shuffled_ = np.empty(0)
+                self.next_pass_ *= _GROWTH
+            if self.left_.size:
+                return self._continue_pass(step).best()
+        step.note(pool=self.pool_.size)
+        features = self._drawn(step)
+        size = max(1, min(step.n_examples // 2, step.remaining // features.size))
+        return step.search(features, step.draw(size)).best()
+
+    def _continue_pass(self, step: Step) -> Stumps:
+        """Search columns that are left on all examples, and some on shuffled ones."""
+        most = max(step.budget // step.n_examples, 1)
+        n_shuffled = min(_SHUFFLED - self.shuffled_.size, -(-most // 11)) if most > 1 else 0
+        part, self.left_ = np.split(self.left_, [most - n_shuffled])
+        part.sort()
+        stumps = step.search(part, step.draw(step.budget // part.size))
+        self.edges_[part] = stumps.edge
+        n_shuffled = min(n_shuffled, part.size, step.remaining // step.n_examples)
+        if n_shuffled:
+            some = np.sort(step.rng.choice(part, n_shuffled, replace=False, shuffle=False))
+            of_chance = step.search(some, step.draw_shuffled(), purpose="modelling")
+            self.shuffled_ = np.append(self.shuffled_, of_chance.edge)
+        if not self.left_.size:
+            self._end_pass()
+        step.note(pool=self.pool_.size)
+        return stumps
+
+    def _end_pass(self) -> None:
+        """Set the pool, or add to it what has become useful."""
+        order = np.argsort(-self.edges_, kind="stable")
+        n_useful = n_significant(self.edges_[order], self.shuffled_, self.false_share)
+        if self.pool_.size:
+            self.pool_ = np.union1d(self.pool_, order[:n_useful])
+        else:
+            self.pool_ = np.sort(order[: n_useful if n_useful >= _FEWEST else _PADDED])
+
+    def _drawn(self, step: Step) -> NDArray[np.int64]:
+        """Columns of the pool, by their edges; of all, while there is no pool."""
+        q = min(self.n_features, step.remaining)
+        if not self.pool_.size:
+            return step.sample_features(q)
+        if self.pool_.size <= q:
+            return self.pool_
+        least = np.median(self.shuffled_) if self.shuffled_.size else 0.0
+        chance = np.maximum(self.edges_[self.pool_].astype(float) ** 2 - least**2, 1e-6) ** _POWER
+        chance /= chance.sum()
+        return step.rng.choice(self.pool_, q, replace=False, p=chance, shuffle=False)
+
+
+def n_significant(
+    edges: NDArray[np.floating], shuffled: NDArray[np.floating], false_share: float
+) -> int:
+    """How many of the edges, descending, keep the expected share of those of chance below a number.
+
+    `shuffled` are edges of chance. The largest k with F p_k <= false_share k, p_k the chance of an
+    edge as large as the k-th (Benjamini and Hochberg 1995); 0 with fewer than 20 shuffled edges.
+
+    >>> n_significant(np.array([0.9, 0.3, 0.2]), np.linspace(0, 0.4, 200), 0.2)
+    1
+    """
+    if shuffled.size < _LEAST_TAIL:
+        return 0
+    ordered = np.sort(shuffled)
+    n_tail = max(int(_TAIL * ordered.size), _LEAST_TAIL // 2)
+    squares = ordered[-n_tail:] ** 2
+    at = (ordered.size - np.searchsorted(ordered, edges) + 0.5) / (ordered.size + 1)
+    excess = edges.astype(float) ** 2 - squares[0]
+    scale = max(float(np.mean(squares - squares[0])), 1e-12)
+    beyond = excess > 0.0
+    at[beyond] = n_tail / ordered.size * np.exp(-excess[beyond] / scale)
+    few = edges.size * at <= false_share * np.arange(1, edges.size + 1)
+    return int(few.nonzero()[0].max(initial=-1)) + 1

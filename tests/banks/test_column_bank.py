@@ -1,0 +1,160 @@
+"""Banks of whole columns, binned when they are asked for: the bits of a bank in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+
+from boostsample import BoostSampleClassifier
+from boostsample.banks.bank import FeatureBank
+from boostsample.banks.bank_forms import automatic_form, make_bank
+from boostsample.banks.column_bank import ColumnBank
+from boostsample.column_table import ColumnTable, JoinedTable
+from boostsample.errors import DataError, SettingError
+from boostsample.families import Columns
+from boostsample.kernels.search import SEARCH_GROUP
+
+
+class Genotypes(ColumnTable):
+    """Codes in memory: 0 missing, 1 to 3 the counts 0 to 2."""
+
+    def __init__(self, codes: NDArray[np.uint8], names: list[str] | None = None) -> None:
+        super().__init__(codes.shape[1], codes.shape[0], names, np.arange(3, dtype=np.float32))
+        self.codes = codes
+
+    def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Counts, NaN for missing."""
+        return np.array([np.nan, 0, 1, 2], np.float32)[self.codes[columns]]
+
+    def read_codes(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """A copy of the codes."""
+        return self.codes[columns]
+
+
+def genotypes(n: int, d: int) -> Genotypes:
+    rng = np.random.default_rng(5)
+    codes = rng.integers(0, 4, (d, n)).astype(np.uint8)
+    codes[1], codes[2], codes[3, codes[3] == 2] = 0, 1, 3
+    return Genotypes(codes, [f"rs{j}_A" for j in range(d)])
+
+
+def mixed_matrix(n: int, d: int, share: float) -> Any:
+    """Counts, reals, missing values and explicit zeros in CSC format."""
+    rng = np.random.default_rng(3)
+    matrix = sparse.random(n, d, share, "csc", random_state=4)
+    counts = rng.random(matrix.data.size) < 0.4
+    matrix.data[counts] = np.round(5 * matrix.data[counts] - 2)
+    matrix.data[rng.random(matrix.data.size) < 0.05] = np.nan
+    return matrix
+
+
+def dense(X: Any) -> NDArray[np.float32]:
+    if isinstance(X, ColumnTable):
+        return X.columns_at(np.arange(X.shape[1])).T
+    return np.asarray(X.toarray() if hasattr(X, "tocsc") else X, np.float32)
+
+
+EXAMPLES: dict[str, Any] = {
+    "codes": genotypes(203, 40),
+    "codes of some rows": genotypes(203, 40)[np.arange(180, 3, -2)],
+    "few stored": mixed_matrix(60, 50, 0.1),
+    "more than 255 values": mixed_matrix(3000, 30, 0.5),
+    "dense": np.random.default_rng(0).normal(size=(700, 30)).astype(np.float32),
+    "joined": JoinedTable(genotypes(50, 40), dense(genotypes(33, 40))),
+    "joined codes": JoinedTable(genotypes(50, 40), genotypes(33, 40)[:7]),
+}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("train", ["all", "some"])
+def test_bins_and_cuts_are_those_of_a_bank_in_memory(name: str, train: str) -> None:
+    X = EXAMPLES[name]
+    n, d = X.shape
+    rows = None if train == "all" else np.arange(0, n, 3)
+    families = [Columns(range(d - 2), "first", d), Columns([d - 1, d - 2], "last", d)]
+    expected = FeatureBank.build(families, dense(X), rows)
+    features = np.random.default_rng(1).permutation(d)
+    for bank in (
+        ColumnBank(families, X, rows, cache_bytes=1),
+        FeatureBank.build(families, X, rows),
+    ):
+        for at in range(0, d, SEARCH_GROUP):
+            part = features[at : at + SEARCH_GROUP]
+            bins, places, _ = bank.view(part)
+            np.testing.assert_array_equal(bins[places], expected.bins[part])
+        np.testing.assert_array_equal(bank.cuts_of(features), expected.cuts[features])
+        np.testing.assert_array_equal(bank.n_bins[features], expected.n_bins[features])
+        some = np.arange(n)[::-2]
+        np.testing.assert_array_equal(bank.take(features, some), expected.take(features, some))
+
+
+def test_a_view_takes_no_more_features_than_are_kept() -> None:
+    bank = ColumnBank([Columns(range(40))], genotypes(10, 40), cache_bytes=1)
+    assert bank.most_features(None) == SEARCH_GROUP
+    with pytest.raises(SettingError, match=f"at most {SEARCH_GROUP} features .* got 40; .*cache"):
+        bank.view(np.arange(40))
+
+
+@pytest.mark.parametrize("name", ["codes", "few stored"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_is_that_of_an_array(name: str, n_jobs: int) -> None:
+    X = EXAMPLES[name]
+    y = np.random.default_rng(2).integers(0, 3, X.shape[0])
+    settings: dict[str, Any] = {"n_rounds": 4, "random_state": 0, "n_jobs": n_jobs}
+    by_columns = BoostSampleClassifier(bank="columns:cache_bytes=1", **settings).fit(X, y)
+    of_array = BoostSampleClassifier(**settings).fit(dense(X), y)
+    expected = of_array.decision_function(dense(X))
+    np.testing.assert_array_equal(by_columns.decision_function(X), expected)
+    np.testing.assert_array_equal(by_columns.feature_importances_, of_array.feature_importances_)
+
+
+def test_columns_are_found_by_name_and_only_those_in_use_are_needed() -> None:
+    table = genotypes(120, 30)
+    y = (table.codes[7] > 1).astype(int)
+    model = BoostSampleClassifier(n_rounds=3, learner="stump", strategy="full", random_state=0)
+    model.fit(table, y)
+    assert model.feature_names_in_[7] == "rs7_A"
+    used = Genotypes(table.codes[[9, 7]], ["rs9_A", "rs7_A"])
+    np.testing.assert_array_equal(model.predict(used), model.predict(table))
+    with pytest.raises(DataError, match="30 columns that were learned, but 1 are missing: 'rs7_A'"):
+        model.predict(Genotypes(table.codes[:7], [f"rs{j}_A" for j in range(7)]))
+    with pytest.raises(DataError, match="must have 30 columns as for fit, got 4"):
+        model.predict(Genotypes(table.codes[:4]))
+
+
+def test_rows_to_validate_on_may_be_another_table() -> None:
+    table, y = genotypes(120, 30), np.arange(120) % 2
+    settings: dict[str, Any] = {"n_rounds": 5, "early_stopping": True, "random_state": 0}
+    pair = table[:80], y[:80]
+    one = BoostSampleClassifier(**settings).fit(*pair, X_val=table[80:], y_val=y[80:])
+    other = BoostSampleClassifier(**settings).fit(
+        dense(pair[0]), pair[1], X_val=dense(table[80:]), y_val=y[80:]
+    )
+    np.testing.assert_array_equal(one.validation_error_, other.validation_error_)
+
+
+@pytest.mark.parametrize(
+    ("X", "n_features", "form"),
+    [
+        (np.empty((3, 2)), 10**9, "memory"),
+        (sparse.csr_matrix((1000, 2**18)), 2**18, "memory"),
+        (sparse.csr_matrix((1100, 2**18)), 2**18, "columns"),
+        (genotypes(10, 4), 4, "memory"),
+    ],
+)
+def test_auto_keeps_bins_unless_they_are_large_and_cheap(
+    X: Any, n_features: int, form: str
+) -> None:
+    assert automatic_form(X, n_features) == form
+
+
+def test_an_infinite_value_is_refused_by_name() -> None:
+    matrix = mixed_matrix(20, 5, 0.5)
+    matrix.data[7] = np.inf
+    bank = make_bank("columns", [Columns(range(5))], matrix)
+    with pytest.raises(DataError, match=r"must be finite as float32 .* holds inf in row"):
+        bank.view(np.arange(5))
