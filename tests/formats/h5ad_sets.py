@@ -135,7 +135,7 @@ def _other_dataset(file: Any, rng: np.random.Generator) -> None:
         item = parent.create_dataset(name, shape, dtype)
     elif kind == 1:
         shape = tuple(int(n) for n in rng.choice([30, 10**6, 10**12], old.ndim))
-        chunks = tuple(min(n, int(rng.choice([10, 10**4]))) for n in shape)
+        chunks = tuple(min(n, int(rng.choice([10, 1000]))) for n in shape)
         packing = (None, "gzip")[rng.integers(2)]
         item = parent.create_dataset(name, shape, dtype, chunks=chunks, compression=packing)
         if rng.integers(2):
