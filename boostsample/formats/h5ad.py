@@ -139,7 +139,7 @@ def table_of_anndata(
         raise SettingError(f"adata must be an AnnData object, got {type(adata).__name__}")
     if adata.isbacked:
         raise DataError(
-            f"adata must be in memory, but is backed; use read_h5ad({adata.filename!r})"
+            f"adata must be in memory, but is backed; use read_h5ad({str(adata.filename)!r})"
         )
     layers, genes, place = list(adata.layers), adata.var, "X"
     if layer is None:

@@ -98,6 +98,11 @@ def _members(file: Any) -> list[Any]:
     return members
 
 
+def _arrays(file: Any) -> list[Any]:
+    members = (item for item in _members(file) if isinstance(item, h5py.Dataset))
+    return [item for item in members if item.ndim and item.size]
+
+
 def _numbers(size: int, rng: np.random.Generator) -> Any:
     kind = rng.integers(4)
     if kind == 0:
@@ -110,7 +115,7 @@ def _numbers(size: int, rng: np.random.Generator) -> Any:
 
 
 def _wrong_values(file: Any, rng: np.random.Generator) -> None:
-    data = [item for item in _members(file) if isinstance(item, h5py.Dataset) and item.size]
+    data = _arrays(file)
     item = data[rng.integers(len(data))]
     values = item[()].reshape(-1)
     places = rng.integers(values.size, size=rng.integers(1, 4))
@@ -124,7 +129,7 @@ def _wrong_values(file: Any, rng: np.random.Generator) -> None:
 
 def _other_dataset(file: Any, rng: np.random.Generator) -> None:
     """Give a member another shape or dtype, or declare what is not stored."""
-    data = [item for item in _members(file) if isinstance(item, h5py.Dataset) and item.size]
+    data = _arrays(file)
     item = data[rng.integers(len(data))]
     name, parent, attributes = item.name, item.parent, dict(item.attrs)
     old, dtype = item[()], item.dtype
