@@ -272,7 +272,7 @@ def check_encoding(item: Any, where: str) -> str:
     encoding, version = attribute(item, "encoding-type"), attribute(item, "encoding-version")
     if encoding is None:
         return ""
-    if not isinstance(encoding, str) or version not in _VERSIONS.get(encoding, ()):
+    if not isinstance(encoding, str) or str(version) not in _VERSIONS.get(encoding, ()):
         raise DataError(
             f"{where} has the encoding {encoding!r:.60} {version!r:.60}, which is unknown here; "
             "write it as an array, a sparse matrix or a column of a data frame"
