@@ -85,13 +85,13 @@ def read_svmlight(
         )
     if not X.shape[0]:
         raise DataError(f"{file} must have at least one row, got none")
-    if n_columns is None:
-        n_columns = X.shape[1]
-    elif X.shape[1] > n_columns:
+    width = int(X.shape[1])
+    if n_columns is not None and width > n_columns:
         raise DataError(
             f"{file} must have indices below {n_columns:,}, the number of columns, got "
-            f"{X.shape[1] - 1:,}; leave out features that were not in the training file"
+            f"{width - 1:,}; leave out features that were not in the training file"
         )
+    n_columns = width if n_columns is None else n_columns
     _check_shape((X.shape[0], n_columns), file, has_every_row=True)
     return SvmlightContent(
         _rows("csr", (X.data, X.indices, X.indptr), X.shape, n_columns, file), labels

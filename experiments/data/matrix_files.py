@@ -111,7 +111,7 @@ def _read_npz(path: Path, needs_labels: bool, *, label: str | int | None = None)
     elif arrays.keys() == {"X"}:
         X = _dense(arrays["X"], path)
     else:
-        listed = sorted([*arrays, *(["y"] if y is not None else [])])
+        listed: list[str] = sorted([*arrays, *([] if y is None else ["y"])])
         raise DataError(
             f"{path} must hold the arrays X and y, or X_train, y_train, X_test and y_test (and "
             f"columns, if named), or a matrix of scipy.sparse.save_npz, got "

@@ -49,6 +49,8 @@ TABLE_OPTIONS = {
 
 _CHUNK = 2**20
 """Fields of a text file that are Python objects at the same time."""
+_WIDE = 1000
+"""Columns of numbers from which on a table is kept as a matrix."""
 _UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
 """Names of columns without one, in files and as pandas and pyarrow write them."""
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
@@ -156,14 +158,19 @@ def read_csv(path: Path, options: TableOptions) -> LabelledTable:
 def read_parquet(path: Path, options: TableOptions) -> LabelledTable:
     """Read a Parquet file. The index of a data frame is left out."""
     import pandas
+    from pyarrow import parquet
 
     with readable_file(path):
-        frame = pandas.read_parquet(path).reset_index(drop=True)
+        with parquet.ParquetFile(path) as file:  # read_table opens it again, in seconds if wide
+            frame = file.read().to_pandas(self_destruct=True).reset_index(drop=True)
         names = [str(name).strip() for name in frame.columns]
         chosen = _chosen_columns(path, names, options, True)
         _check_names(path, [names[at] for at in chosen.read])
+        is_plain = [dtype.kind in "biufM" for dtype in frame.dtypes]
         columns = {}
         for at in chosen.read:
+            if is_plain[at] and at not in chosen.texts:
+                continue
             column = frame.iloc[:, at]
             if at in chosen.texts:
                 column = _as_text(column)
@@ -173,9 +180,20 @@ def read_parquet(path: Path, options: TableOptions) -> LabelledTable:
                 dates = _dates(texts) if is_feature else None
                 column = texts.to_pandas() if dates is None else dates
             columns[at] = column
+        plain = [at for at in chosen.read if at not in columns]
+        if len(plain) > _WIDE:  # a frame of one block, not of as many as columns
+            parts = [frame.iloc[:, plain], pandas.DataFrame(columns, index=frame.index)]
+            parts[0].columns = plain
+            frame = pandas.concat(parts, axis=1)[chosen.read]
+            frame.columns = [names[at] for at in chosen.read]
+        else:
+            frame = pandas.DataFrame(
+                {at: columns.get(at, frame.iloc[:, at]) for at in chosen.read}, copy=False
+            )
+            frame.columns = [names[at] for at in chosen.read]
     if not len(frame):
         raise DataError(f"{path} must have at least one row of data, got none")
-    return _labelled_table(columns, names, chosen, True)
+    return LabelledTable(frame, None if chosen.label is None else names[chosen.label], True)
 
 
 def split_label(frame: Any, label: str, where: str | Path) -> tuple[Any, NDArray[Any]]:
@@ -201,9 +219,8 @@ def check_columns(names: Sequence[str], frame: Any, where: str | Path) -> None:
 
 def check_row_numbers(X: Any, where: str | Path) -> None:
     """DataError if a feature has no name and whole numbers, text or dates: the index of a frame."""
-    for name, column in X.items():
-        if not _UNNAMED.fullmatch(name):
-            continue
+    unnamed = [at for at, name in enumerate(X.columns) if _UNNAMED.fullmatch(name)]
+    for name, column in X.iloc[:, unnamed].items():
         with np.errstate(invalid="ignore"):  # of infinity
             whole = column.dtype.kind not in "biuf" or (column.dropna() % 1 == 0).all()
         if whole:
@@ -418,7 +435,7 @@ def _chosen_columns(
     path: Path, names: list[str], options: TableOptions, has_names: bool
 ) -> _ReadColumns:
     """The columns that the options name; SettingError if one is unknown or names two columns."""
-    label, only = options.label, options.only
+    label, only = options.label, None if options.only is None else frozenset(options.only)
     if label is not None and len(names) < 2:
         raise DataError(
             f"{path} must have at least two columns, a feature and the label, got {len(names)}; "

@@ -53,6 +53,8 @@ _FEWEST_IDS = 20
 _ID = re.compile(r"(?i:(^|[ _.-])(id|key|index|row|no|nr|number)$)|[a-z]I[dD]$")
 """Names of columns of ids."""
 _IN_PYTHON = "predict in Python with BoostSampleClassifier.load(...).predict(X)"
+_BLOCK, _LISTED = 4096, 20
+"""Columns to look at together, and names that a note lists."""
 _SHOWN = 8
 """Names that a description lists before it says how many more there are."""
 
@@ -80,9 +82,9 @@ class TrainingTable:
         if not is_frame(self.X):
             return [*map(printable, [*matrix_lines(self.path, self.X), target])]
         kinds: dict[str, list[str]] = {"of numbers": [], "of dates": [], "of categories": []}
-        for name, column in self.X.items():
-            date = "of dates" if _is_date(column) else "of categories"
-            kinds["of numbers" if is_number(column.dtype) else date].append(name)
+        for name, dtype in zip(self.X.columns, self.X.dtypes, strict=True):
+            date = "of dates" if _is_date(dtype) else "of categories"
+            kinds["of numbers" if is_number(dtype) else date].append(name)
         parts = []
         for kind, names in kinds.items():
             if names:
@@ -94,14 +96,15 @@ class TrainingTable:
             + (f"; missing values: {missing:,}" if missing else ""),
             target,
         ]
-        constant = [name for name, column in self.X.items() if column.nunique(dropna=False) < 2]
-        ids = [name for name, column in self.X.items() if _looks_like_id(name, column)]
+        constant, ids = _useless_columns(self.X)
         for shared, names in (
             ("the same value in all rows", constant),
             ("another value in each row, as ids have", ids),
         ):
             if names:
-                lines.append(f"{shared}: {', '.join(names)}; --drop leaves such columns out")
+                listed = ", ".join(names[:_LISTED])
+                more = f", ... ({len(names):,} in all)" if len(names) > _LISTED else ""
+                lines.append(f"{shared}: {listed}{more}; --drop leaves such columns out")
         return [printable(line) for line in lines]
 
 
@@ -380,16 +383,41 @@ def importance_table(
     return Table(title, ("column", "held out", "training %"), tuple(cells))
 
 
+def _useless_columns(X: Any) -> tuple[list[str], list[str]]:
+    """Names of the columns of one value, and of those that look like ids."""
+    dtypes = X.dtypes.to_numpy()
+    constant, ids = [], []
+    plain = np.array([type(dtype) is np.dtype and dtype.kind in "biuf" for dtype in dtypes], bool)
+    for dtype in dict.fromkeys(dtypes[plain].tolist()):  # a block of a wide table at once
+        places = np.flatnonzero(plain & (dtypes == dtype))
+        for part in np.array_split(places, places.size // _BLOCK + 1):
+            values = X.iloc[:, part].to_numpy()
+            first = values[:1]
+            with np.errstate(invalid="ignore"):  # of infinity
+                is_equal = (values == first) | ((values != values) & (first != first))
+                # Whole numbers that all differ have at least this range.
+                numbers = values.astype(np.float64)
+                may_be_id = (numbers % 1 == 0).all(axis=0) & (np.ptp(numbers, axis=0) > len(X) - 2)
+            constant += part[is_equal.all(axis=0)].tolist()
+            ids += part[may_be_id].tolist()
+    for at in np.flatnonzero(~plain).tolist():
+        if X.iloc[:, at].nunique(dropna=False) < 2:
+            constant.append(at)
+        ids.append(at)
+    ids = [at for at in ids if _looks_like_id(X.columns[at], X.iloc[:, at])]
+    return [X.columns[at] for at in sorted(constant)], [X.columns[at] for at in sorted(ids)]
+
+
 def _looks_like_id(name: str, column: Any) -> bool:
     """Whether no two rows have the same value, as in a column of ids."""
     if len(column) < _FEWEST_IDS or column.isna().any() or not column.is_unique:
         return False
     if not is_number(column.dtype):
-        return not _is_date(column)
+        return not _is_date(column.dtype)
     values = column.to_numpy(float)
     named = _ID.search(name) is not None
     return bool((values % 1 == 0).all()) and (named or np.ptp(values) < 10 * values.size)
 
 
-def _is_date(column: Any) -> bool:
-    return getattr(column.dtype, "kind", "O") == "M" or str(column.dtype).startswith("date")
+def _is_date(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "O") == "M" or str(dtype).startswith("date")
