@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.hashing import hashed_seed
 
@@ -69,7 +70,8 @@ class Dataset:
         Shown in tables.
     X : float32 array (n, d), or uint8 or float32 array (n, h, w) or (n, h, w, c)
         A table, in which NaN is a missing value, or images. Or a table as a SciPy matrix (n, d) in
-        CSC format, float32, with sorted indices and no repeats; what it does not store is 0.
+        CSC format, float32, with sorted indices and no repeats; what it does not store is 0. Or a
+        `ColumnTable`, whose values are not looked at here.
     y : int64 array (n,) or int8 array (n, K)
         Class codes 0 to K-1, or 0 and 1 for each of K labels.
     classes : tuple of K str
@@ -128,6 +130,8 @@ class Dataset:
 
     def _has_equal_rows(self, n_train: int) -> bool:
         """Whether all training rows have the same values."""
+        if isinstance(self.X, ColumnTable):
+            return False
         if not self.is_sparse:
             missing_equal = self.X.dtype.kind == "f"
             rows = self.X[:n_train]
@@ -157,7 +161,7 @@ class Dataset:
                 f"columns must be different names, one for each of the columns of a table, got "
                 f"{len(self.columns)} ({len(set(self.columns))} different) for X of shape {X.shape}"
             )
-        if X.dtype == np.uint8:
+        if X.dtype == np.uint8 or isinstance(X, ColumnTable):
             return
         if self.is_sparse:
             if X.format != "csc" or not X.has_canonical_format:

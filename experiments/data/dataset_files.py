@@ -106,7 +106,7 @@ def _as_numbers(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[str, 
 
 
 def _read_matrix(kind: str, path: Path, **options: Any) -> DataContent:
-    """The matrix of a file; a sparse one in CSC format."""
+    """The matrix of a file; a sparse one in CSC format, with float32 and canonical."""
     X, y, columns, n_train, labels = read_matrix_file(kind, path, **options)
     assert y is not None
     codes, classes = (y, labels) if labels else number_classes(y, f"{path}: y")

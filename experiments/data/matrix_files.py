@@ -1,12 +1,12 @@
-"""Reads files of one matrix: NumPy and SciPy ``.npz`` and svmlight (docs/data.md).
+"""Reads files of one matrix: ``.npz``, svmlight, PLINK and AnnData (docs/data.md).
 
-Sparse matrices stay sparse. A file that is damaged, lacks labels or has other arrays raises a
-DataError that names the file.
+Sparse matrices stay sparse, and tables by columns stay in their files. A file that is damaged,
+lacks labels or has other arrays raises a DataError that names the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +34,15 @@ MATRIX_SUFFIXES = {
         for suffix in (".svmlight", ".libsvm", ".svm")
         for packed in ("", ".gz", ".bz2")
     },
+    ".bed": "plink",
+    ".h5ad": "h5ad",
 }
-MATRIX_OPTIONS = {"npz": ("label",), "svmlight": ("multilabel",)}
+MATRIX_OPTIONS = {
+    "npz": ("label",),
+    "svmlight": ("multilabel",),
+    "plink": ("pheno", "label", "missing"),
+    "h5ad": ("label", "layer", "gene_names", "drop_unlabelled"),
+}
 """Options of each kind of files."""
 
 _SPLIT = ("X_train", "y_train", "X_test", "y_test")
@@ -45,8 +52,9 @@ _SPARSE_PARTS = MATRIX_PARTS | {"indices", "indptr", "row", "col", "coords", "of
 class MatrixFile(NamedTuple):
     """The content of a file of one matrix.
 
-    X is an array (n, ...) of float32 or uint8, or a SciPy csr_array (n, d) of float32; y has class
-    values (n,), or int8 (n, K) with the names of the K labels in `labels`, or is None.
+    X is an array (n, ...) of float32 or uint8, a SciPy matrix (n, d) of float32 in CSR or CSC
+    format, or a `ColumnTable`; y has class values (n,), or int8 (n, K) with the names of the K
+    labels in `labels`, or is None.
     """
 
     X: Any
@@ -69,14 +77,62 @@ def read_matrix_file(
     n_columns: int | None = None,
     **options: Any,
 ) -> MatrixFile:
-    """Read a file of the kind npz or svmlight.
+    """Read a file of one of the kinds of `MATRIX_OPTIONS`.
 
-    `options` are those of `MATRIX_OPTIONS`. With `n_columns`, a svmlight file has that many, and no
-    larger index. DataError if a file lacks labels that are needed.
+    `options` are those of the kind. With `n_columns`, a svmlight file has that many, and no larger
+    index. DataError if a file lacks labels that are needed; without need, those of PLINK and
+    AnnData files are not read.
     """
     if kind == "svmlight":
         return _read_svmlight(path, n_columns, **options)
-    return _read_npz(path, needs_labels, **options)
+    readers: dict[str, Callable[..., MatrixFile]]
+    readers = {"npz": _read_npz, "plink": _read_plink, "h5ad": _read_h5ad}
+    return readers[kind](path, needs_labels, **options)
+
+
+def _read_plink(
+    path: Path,
+    needs_labels: bool,
+    *,
+    pheno: str | None = None,
+    label: str | int | None = None,
+    missing: Sequence[str | int] | None = None,
+) -> MatrixFile:
+    """Genotypes, and the phenotype `label` of the file `pheno`, or that of .fam."""
+    from boostsample.formats.plink import read_plink
+
+    if not needs_labels and pheno is None and label is None:
+        return _by_columns(read_plink(path, labels=False).table, None)
+    data = read_plink(
+        path,
+        phenotype=None if pheno is None else Path(pheno).expanduser(),
+        phenotype_name=None if label is None else str(label),
+        missing=None if missing is None else [*map(str, missing)],
+    )
+    return _by_columns(data.table, data.labels)
+
+
+def _read_h5ad(
+    path: Path,
+    needs_labels: bool,
+    *,
+    label: str | int | None = None,
+    **options: Any,
+) -> MatrixFile:
+    from boostsample.formats.h5ad import read_h5ad
+
+    if label is None and needs_labels:
+        raise SettingError(
+            f"{path} needs the column of obs with the labels; add :label=COLUMN (--target COLUMN "
+            "of boostsample fit)"
+        )
+    data = read_h5ad(path, None if label is None else str(label), **options)
+    return _by_columns(data.X, data.y, data.gene_names)
+
+
+def _by_columns(X: Any, y: NDArray[Any] | None, names: Sequence[str] | None = None) -> MatrixFile:
+    names = X.column_names if names is None else names
+    return MatrixFile(X, y, tuple(names))
 
 
 def _read_svmlight(path: Path, n_columns: int | None, *, multilabel: bool = False) -> MatrixFile:

@@ -332,6 +332,11 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "delimiter": ("one character, or tab or space", _mark),
     "decimal": ("'.' or ','", lambda value: {".": ".", ",": ","}[value]),
     "multilabel": ("true or false", _flag),
+    "pheno": ("the path of a file of phenotypes", _text),
+    "missing": ("texts of missing phenotypes, as in -9,NA", _columns),
+    "layer": ("the name of a layer", _text),
+    "gene_names": ("the name of a column of var", _text),
+    "drop_unlabelled": ("true or false", _flag),
     "validation": ("", check_share),
 }
 FILE_OPTIONS = tuple(_OPTIONS)

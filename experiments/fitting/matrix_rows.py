@@ -1,4 +1,4 @@
-"""Rows of files of one matrix, svmlight and ``.npz``, for the commands that fit and use models."""
+"""Rows of files of one matrix, such as svmlight, for the commands that fit and use models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.matrix_files import (
     MATRIX_OPTIONS,
@@ -17,6 +18,7 @@ from boostsample.experiments.data.matrix_files import (
     read_matrix_file,
 )
 from boostsample.experiments.data.table_reader import check_file_option, split_data_text
+from boostsample.models.importances import feature_columns
 
 
 def is_matrix(path: str | Path) -> bool:
@@ -28,9 +30,11 @@ def check_target(path: str | Path | None, target: str | None) -> None:
     """SettingError if a table has no target, or a file that holds its labels has one."""
     if path is None:
         return
-    kind, file, _ = _kind(path)
+    kind, file, written = _kind(path)
     if kind is None and target is None:
         raise SettingError(f"{file} needs the column of the classes; add --target COLUMN")
+    if kind == "h5ad" and target is None and "label" not in written:
+        raise SettingError(f"{file} needs the column of obs with the labels; add --target COLUMN")
     if kind == "svmlight" and target is not None:
         raise SettingError(f"{file} holds its labels, got --target {target!r}; leave out --target")
 
@@ -43,7 +47,10 @@ def read_matrix(
     n_columns: int | None = None,
     **unused: Sequence[str],
 ) -> MatrixFile:
-    """The matrix of a file; `target` is the file of labels of an archive without any.
+    """The matrix of a file.
+
+    `target` is the file of labels of an archive without any, the name of a phenotype, or a column
+    of the annotations of cells.
 
     `unused` are options of tables, by their names on the command line: SettingError if one is
     given. DataError as of `read_matrix_file`, or if rows have several labels.
@@ -86,7 +93,7 @@ def read_matrix(
 
 def named_rows(matrix: MatrixFile, path: str | Path) -> Any:
     """X, as a data frame if it is a dense table whose columns have names."""
-    if matrix.columns is None or hasattr(matrix.X, "tocsc"):
+    if matrix.columns is None or not isinstance(matrix.X, np.ndarray):
         return matrix.X
     import pandas
 
@@ -98,6 +105,8 @@ def named_rows(matrix: MatrixFile, path: str | Path) -> Any:
 def matrix_lines(file: Path, X: Any) -> list[str]:
     """What a matrix holds, in words."""
     shape = " x ".join(f"{size:,}" for size in X.shape)
+    if isinstance(X, ColumnTable):
+        return [f"{file.name}: {shape} values, which are read when they are needed"]
     if not hasattr(X, "tocsc"):
         return [f"{file.name}: {shape} values"]
     share = 100 * X.nnz / (X.shape[0] * X.shape[1])
@@ -133,14 +142,39 @@ def read_matrix_rows(
             f"{file} must name its columns, since the model was fitted on columns with names; add "
             "the array columns"
         )
+    X, needed = matrix.X, _needed(model)
+    if isinstance(X, ColumnTable):
+        return X.aligned(names, needed), matrix.y
     if matrix.columns != names:
         place = {name: at for at, name in enumerate(matrix.columns)}
-        missing = [name for name in names if name not in place]
-        if missing:
-            raise missing_columns(file, len(names), missing)
-        matrix = matrix._replace(X=matrix.X[:, [place[name] for name in names]], columns=names)
+        positions = np.array([place.get(name, -1) for name in names], np.int64)
+        absent = np.flatnonzero(positions < 0)
+        if hasattr(X, "tocsc") and needed is not None:
+            absent = np.intersect1d(absent, needed)
+        if absent.size:
+            raise missing_columns(file, len(names), [names[at] for at in absent.tolist()])
+        matrix = matrix._replace(X=_columns_at(X, positions), columns=names)
     has_frame = hasattr(model, "feature_names_in_")
     return named_rows(matrix, file) if has_frame else matrix.X, matrix.y
+
+
+def _needed(model: Any) -> NDArray[np.int64] | None:
+    """The columns that a model reads; None if its features are no columns."""
+    columns = feature_columns(model.model_)
+    return None if columns is None else np.unique(columns[model.model_.feature])
+
+
+def _columns_at(X: Any, positions: NDArray[np.int64]) -> Any:
+    """Columns of an array or a sparse matrix; of -1 nothing is stored."""
+    if not hasattr(X, "tocsc"):
+        return X[:, positions]
+    from scipy import sparse
+
+    columns = X.tocsc()
+    indptr = np.append(columns.indptr, columns.indptr[-1:])
+    shape = X.shape[0], X.shape[1] + 1
+    wider = sparse.csc_array((columns.data, columns.indices, indptr), shape)
+    return wider[:, positions]
 
 
 def column_names(model: Any) -> tuple[str, ...] | None:

@@ -127,13 +127,13 @@ def read_training_table(
         assert matrix.y is not None
         X, names = named_rows(matrix, path), matrix.columns
         families = None
-        if names is not None and not is_frame(X):
+        if names is not None and hasattr(X, "tocsc"):
             named: dict[str, Any] = {"column_names": names}
             if groups:
                 families = tuple(column_families(groups, None, **named))
             else:
                 families = tuple(default_families(X.shape[1:], **named))
-        where = "labels" if target is None else f"labels of {target}"
+        where = "labels" if target is None else f"labels {target}"
         return TrainingTable(_file_of(path), where, X, matrix.y, families)
     assert target is not None
     frame = read_table(path, label=target, drop=drop, category=category)

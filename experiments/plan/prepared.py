@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.common.machine import machine_memory
@@ -20,7 +21,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
-from boostsample.hashing import sha256_of_arrays
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.names import parse_name
 from boostsample.registry import default_families, families_by_name, registered_class
 from boostsample.strategy import FamilyInfo, Pool
@@ -53,6 +54,8 @@ class Prepared:
         X, y = self.data.X, self.data.y
         if self.data.is_sparse:
             return sha256_of_arrays(np.array(X.shape), X.indptr, X.indices, X.data, y)
+        if isinstance(X, ColumnTable):
+            return sha256_of_bytes(X.digest().encode(), sha256_of_arrays(y).encode())
         return sha256_of_arrays(X, y)
 
     def pool(self, repetition: int) -> Pool:

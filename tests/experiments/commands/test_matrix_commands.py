@@ -13,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from boostsample import BoostSampleClassifier
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.formats.h5ad import read_h5ad
 from tests.experiments.conftest import CommandLine
 
 FEW = ("--rounds", "6", "--quiet", "--strategy", "laminating")
@@ -45,6 +46,7 @@ def files(table: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         frame.assign(y=y[rows]).to_csv(f"{name}.csv", index=False)
 
 
+FILES = Path(__file__).parents[2] / "formats" / "files"
 KINDS = {
     "svmlight": ("{}.svmlight", ""),
     "npz": ("{}.npz", "{}.npy"),
@@ -177,3 +179,32 @@ def test_columns_of_archives_are_found_by_name(cli: CommandLine, table: tuple[An
         want = cli("predict", f"{kind}.bsm", f"test_{kind}.npz", "--proba")
         np.savez("turned.npz", X=X[80:, ::-1], columns=NAMES[::-1])
         assert cli("predict", f"{kind}.bsm", "turned.npz", "--proba") == want
+
+
+def test_cells_of_anndata_files(cli: CommandLine) -> None:
+    """A CSR matrix, read into memory; genes that the model does not read may be missing."""
+    file = str(FILES / "csr.h5ad")
+    out = cli("fit", file, "--target", "kind", *FEW, "--no-check", "-o", "m.bsm").splitlines()
+    assert out[0] == "csr.h5ad: 30 x 14 values, of which 252 are not 0 (60 %)"
+    assert out[1].startswith("labels kind: 3 classes: B cell 10, T cell 10, ")
+    predicted = cli("predict", "m.bsm", file, "--proba")
+    data = read_h5ad(file, "kind")
+    model = BoostSampleClassifier.load("m.bsm")
+    assert predicted.splitlines()[0].startswith("prediction,probability of B cell,")
+    assert [row.split(",")[0] for row in predicted.splitlines()[1:]] == [*model.predict(data.X)]
+    used = np.unique(model.model_.feature).tolist()
+    names = [data.gene_names[column] for column in used]
+    parts = sparse.csr_array(data.X)[:, used[::-1]]
+    saved = {part: getattr(parts, part) for part in ("format", "shape", "data")}
+    saved |= {"indices": parts.indices, "indptr": parts.indptr}
+    np.savez("used.npz", **saved, columns=names[::-1])
+    assert cli("predict", "m.bsm", "used.npz", "--proba") == predicted
+    np.savez("used.npz", **saved, columns=[*names[:0:-1], "another"])
+    missing = cli.refused("predict", "m.bsm", "used.npz", code=1)
+    assert missing.endswith(
+        f"columns that the model was fitted on, but 1 are missing: {names[0]!r}"
+    )
+    assert "add --target COLUMN" in cli.refused("evaluate", "m.bsm", file)
+    few = "--rounds 2 --repeats 1 --strategies laminating --quiet --results r"
+    cli("compare", "--data", f"{file}:label=kind:layer=messy", *few.split())
+    assert len(read_results("r").rows) == 1

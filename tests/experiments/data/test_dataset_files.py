@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
+from tests.paths import ROOT
 
 NAN = np.nan
 X = np.array([[0, 1], [2, 3], [4, 5], [6, 7]], dtype=np.float64)
@@ -48,7 +51,7 @@ def refused(error: type[Exception], says: str, call: Any, *args: Any, **options:
 def test_a_file_must_exist_and_have_a_known_format() -> None:
     refused(DataError, "'no.csv' must be an existing file; there is none", load_dataset, "no.csv")
     Path("mine.xls").write_text("1,2,a\n")
-    for says in ("cannot tell the format of", "give kind=, one of csv, parquet, npz, svmlight"):
+    for says in ("cannot tell the format of", "give kind=, one of csv, parquet, npz, svmlight, pl"):
         refused(SettingError, says, load_dataset, Path("mine.xls"))
 
 
@@ -236,6 +239,31 @@ def test_sparse_data_that_cannot_be_learned_from(X: Any, says: str) -> None:
     refused(DataError, "in CSC format", Dataset, "x", matrix.tocsr(), np.array([0, 1]), ("a", "b"))
     good = sparse.csc_array(np.array([[0, NAN], [0, 0]], np.float32))
     assert Dataset("x", good, np.array([0, 1]), ("a", "b")).n_examples == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "shape", "classes"),
+    [
+        ("study.bed", (7, 10), ("1", "2")),
+        ("study.bed:pheno={}/study.pheno:label=second", (4, 10), ("1", "2")),
+        ("csc.h5ad:label=kind", (30, 14), ("B cell", "T cell", "naïve")),
+        ("csr.h5ad:label=kind:layer=messy", (30, 14), ("B cell", "T cell", "naïve")),
+        ("dense.h5ad:label=is_t", (30, 14), ("False", "True")),
+    ],
+)
+def test_variants_and_genes(text: str, shape: Any, classes: tuple[str, ...]) -> None:
+    folder = ROOT / "tests" / "formats" / "files"
+    with warnings.catch_warnings(action="ignore"):  # people without a phenotype
+        data = load_dataset(f"{folder}/{text.format(folder)}")
+        again = load_dataset(f"{folder}/{text.format(folder)}")
+    assert (data.X.shape, data.classes) == (shape, classes)
+    assert data.columns is not None
+    assert len(set(data.columns)) == shape[1]
+    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1)
+    assert prepare(data, plan).digest == prepare(again, plan).digest
+    if not data.is_sparse:
+        other = replace(data, X=data.X[::-1])
+        assert prepare(other, plan).digest != prepare(data, plan).digest
 
 
 @pytest.mark.parametrize(
