@@ -95,7 +95,8 @@ def _table_in_two_formats() -> None:
 def _genotypes_and_cells() -> None:
     shutil.copy(ROOT / "tests/formats/files/dense.h5ad", "cells.h5ad")
     for suffix in ("bed", "bim", "fam"):
-        shutil.copy(ROOT / f"tests/formats/files/study.{suffix}", f"study.{suffix}")
+        for name in ("study", "part"):
+            shutil.copy(ROOT / f"tests/formats/files/{name}.{suffix}", f"{name}.{suffix}")
     text = re.search(r"```text\n(FID .*?)```", read(DOCS / "wide_files.md"), flags=re.DOTALL)
     assert text
     Path("study.pheno").write_text(text[1], "utf-8")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostsample import DataError
+from boostsample import BoostSampleClassifier, DataError
 from boostsample.errors import BoostSampleError, SettingError
 from boostsample.formats.plink import PlinkTable, read_plink
 
@@ -325,3 +325,48 @@ def test_a_line_too_many_is_told_from_a_person(n_people: int, tmp_path: Path) ->
     else:
         with pytest.raises(DataError, match="must have 603 bytes"):
             read_plink(path, labels=False)
+
+
+# --------------------------------------------------------------------------------------- models
+
+
+def test_a_model_predicts_alike_for_a_file_that_counts_other_alleles(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    counts = rng.choice(np.array([0, 1, 2, -127], np.int8), (80, 60), p=[0.4, 0.3, 0.2, 0.1])
+    is_case = counts[:, 3] + counts[:, 20] > 1
+    people = {"iid": [f"I{k}" for k in range(80)], "pheno": [str(1 + c) for c in is_case.tolist()]}
+    bed_reader.to_bed(
+        tmp_path / "x.bed",
+        counts,
+        properties={**people, "allele_1": ["A"] * 60, "allele_2": ["C"] * 60},
+    )
+    data = read_plink(tmp_path / "x.bed")
+    assert data.labels is not None
+    model = BoostSampleClassifier(n_rounds=4, random_state=0).fit(data.table, data.labels)
+    assert model.classes_.tolist() == [1, 2]
+    assert model.score(data.table, data.labels) > 0.9
+
+    X = np.where(counts < 0, np.nan, counts).astype(np.float32)
+    of_array = BoostSampleClassifier(n_rounds=4, random_state=0).fit(X, data.labels)
+    scores = of_array.decision_function(X)
+    np.testing.assert_array_equal(model.decision_function(data.table), scores)
+
+    used = {row["feature"] for row in model.history_}
+    order = rng.permutation([k for k in range(60) if k in used or k % 2])
+    swapped = order % 3 > 0
+    other = np.where(swapped & (counts[:, order] >= 0), 2 - counts[:, order], counts[:, order])
+    alleles = np.where(swapped, "C", "A"), np.where(swapped, "A", "C")
+    bed_reader.to_bed(
+        tmp_path / "y.bed",
+        other[:33].astype(np.int8),
+        properties={
+            "sid": [f"sid{k + 1}" for k in order.tolist()],
+            "allele_1": alleles[0],
+            "allele_2": alleles[1],
+        },
+    )
+    table = read_plink(tmp_path / "y.bed", labels=False).table
+    np.testing.assert_array_equal(model.decision_function(table), scores[:33])
+    bed_reader.to_bed(tmp_path / "y.bed", counts[:, :1].copy(), properties={"allele_1": ["G"]})
+    with pytest.raises(DataError, match=r"must have the 60 variants that were learned, but"):
+        model.predict(read_plink(tmp_path / "y.bed", labels=False).table)
