@@ -96,7 +96,7 @@ class BoostSampleClassifier(
         be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is, for up to 100 features,
         ``uniform-naive`` with all of them and half of the examples, or seven tenths of 500 or more
         examples of more than two classes; ``adaptive-halving`` for up to 3,000 features, and
-        ``successive-halving`` above; see docs/default.md.
+        ``screening`` above; see docs/default.md.
     learner : str or Learner, default "auto"
         The weak learner of each round; a registered name or an instance. "auto" is "tree". Up to
         100 features it has a leaf for each 25 training examples, 8 to 16 for two classes, 8 to 32
@@ -112,8 +112,8 @@ class BoostSampleClassifier(
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
-        F / 2 N or 7/10 F N, 100 N up to 3,000 features, and 1,000 N above; else the strategy's
-        default, usually 10 N.
+        F / 2 N or 7/10 F N, and 100 N up to 3,000 features; else the strategy's default, usually 10
+        N, of ``screening`` (F + 2,000) N for passes over all features, which are few.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.

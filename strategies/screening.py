@@ -91,7 +91,8 @@ class Screening(Strategy):
     def _continue_pass(self, step: Step) -> Stumps:
         """Search columns that are left on all examples, and some on shuffled ones."""
         most = max(step.budget // step.n_examples, 1)
-        n_shuffled = min(_SHUFFLED - self.shuffled_.size, -(-most // 11)) if most > 1 else 0
+        n_shuffled = max(-(-most // 11), most - self.left_.size) if most > 1 else 0
+        n_shuffled = min(n_shuffled, _SHUFFLED - self.shuffled_.size)
         part, self.left_ = np.split(self.left_, [most - n_shuffled])
         part.sort()
         stumps = step.search(part, step.draw(step.budget // part.size))

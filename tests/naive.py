@@ -489,3 +489,19 @@ def acceptance(
         accepted.append(sum(parts))
         shares.append([part / accepted[-1] for part in parts])
     return accepted, shares
+
+
+def n_significant(edges: Sequence[float], shuffled: Sequence[float], false_share: float) -> int:
+    """Edges, descending, that keep the share of false ones; as `strategies.screening` has it."""
+    ordered = sorted(shuffled)
+    n_tail = max(len(ordered) // 10, 10)
+    tail = ordered[-n_tail:]
+    scale = math.fsum(x**2 - tail[0] ** 2 for x in tail) / n_tail
+    kept = 0
+    for k, edge in enumerate(edges, start=1):
+        chance = (sum(x >= edge for x in ordered) + 0.5) / (len(ordered) + 1)
+        if edge > tail[0]:
+            chance = n_tail / len(ordered) * math.exp(-(edge**2 - tail[0] ** 2) / scale)
+        if len(edges) * chance <= false_share * k:
+            kept = k
+    return kept

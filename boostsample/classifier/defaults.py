@@ -36,7 +36,9 @@ _NARROW = "uniform-naive"
 _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
 """Examples from which more than two classes are searched on so many of them, all different."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
-_VERY_WIDE, _VERY_WIDE_BUDGET = "successive-halving", "1000N"
+_VERY_WIDE = "screening"
+_VERY_WIDE_SPREAD, _SPREAD_BUDGET = "successive-halving", "1000N"
+"""Over shards, which cannot shuffle features among their rows."""
 _KINDS = ("strategy", "learner")
 """Parameters of the classifier that may be names."""
 _NARROW_LEAVES, _LEAVES_OF_MORE_CLASSES, _WIDE_LEAVES = (25, 8, 16), (25, 8, 32), (50, 4, 16)
@@ -60,13 +62,15 @@ def choose_settings(
     n_labels: int = 1,
     *,
     limited: bool = False,
+    spread: bool = False,
 ) -> Chosen:
     """The settings in use, for N training examples, F features and K labels.
 
     - `strategy` "auto" is ``uniform-naive`` with all features for F up to 100, on half of the
       examples, drawn by weight; for K above 1 and N from 500 on it is seven tenths, all different.
-      It is ``adaptive-halving`` with a budget of 100 N for F up to 3,000, and
-      ``successive-halving`` with 1,000 N above. A budget that is given takes the place of theirs.
+      It is ``adaptive-halving`` with a budget of 100 N for F up to 3,000, and ``screening`` with
+      its own above; of rows that are spread over shards (`spread`) it is ``successive-halving``
+      with 1,000 N. A budget that is given takes the place of theirs.
       With a limit on the features of the model (`limited`) it is ``full`` for F up to 100, if the
       budget pays for it.
     - `learner` "auto" is a tree with one leaf for each 25 training examples, 8 to 16, or for K
@@ -83,7 +87,7 @@ budget='14.7N')
     >>> choose_settings("auto", "stump", None, 1000, 2000)
     Chosen(strategy='adaptive-halving', learner='stump', budget='100N')
     >>> choose_settings("auto", "stump", None, 1000, 20_000)
-    Chosen(strategy='successive-halving', learner='stump', budget='1000N')
+    Chosen(strategy='screening', learner='stump', budget=None)
     """
     narrow, several = n_features <= _MOST_NARROW, n_labels > 1
     if isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO:
@@ -97,7 +101,9 @@ budget='14.7N')
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
     if n_features > _MOST_WIDE:
-        return Chosen(_VERY_WIDE, learner, _VERY_WIDE_BUDGET if budget is None else budget)
+        if spread:
+            return Chosen(_VERY_WIDE_SPREAD, learner, _SPREAD_BUDGET if budget is None else budget)
+        return Chosen(_VERY_WIDE, learner, budget)
     if not narrow:
         return Chosen(_WIDE, learner, _WIDE_BUDGET if budget is None else budget)
     if limited:

@@ -203,6 +203,7 @@ class DaskBoostSampleClassifier(
             n_features,
             facts.n_labels,
             limited=self.max_model_features is not None,
+            spread=True,
         )
         seed = fit_seed(self.random_state, self.checkpoint)
         with DaskShards(client, sources, n_jobs=self.n_jobs, patience=self.patience) as shards:

@@ -27,7 +27,11 @@ OTHERS: dict[str, Make] = {
     "laminating-stratified": functools.partial(Laminating, scheme="stratified"),
 }
 #: Strategies that ask for weights which no shard knows, or draw by them: refused, see below.
-_REFUSED = {"quickboost", "weight-trimming"}
+_REFUSED = {
+    "quickboost": "the number of examples",
+    "weight-trimming": "the number of examples",
+    "screening": "features must not be shuffled",
+}
 _NAMES = [name for name in STRATEGIES if name not in _REFUSED]
 #: Shards make generators from the seeds that they are sent, which this check takes for the
 #: strategy's own, and refuse schemes without a promise when they draw: checked without shards.
@@ -63,7 +67,7 @@ def test_with_trees(name: str) -> None:
 @pytest.mark.parametrize(
     ("strategy", "message"),
     [
-        *((name, "over shards, the number of examples") for name in sorted(_REFUSED)),
+        *((name, f"over shards, {reason}") for name, reason in _REFUSED.items()),
         *(
             (f"uniform-naive:n_features=4:scheme={scheme}", "over shards, scheme must be .* use")
             for scheme in ("mvs", "goss", "uniform", "heaviest")
