@@ -68,6 +68,7 @@ from boostsample.classifier.prediction.probabilities import (
     label_offsets,
     largest_score,
 )
+from boostsample.classifier.stable_selection import StableSelectionMixin
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.learner import Learner
@@ -83,6 +84,7 @@ from boostsample.strategy import Strategy
 class BoostSampleClassifier(
     CallbackSupportMixin,  # type: ignore[misc]  # untyped
     PredictionMixin,
+    StableSelectionMixin,
     ModelFiles,
     ClassifierMixin,  # type: ignore[misc]  # untyped
     NamedSettings,
