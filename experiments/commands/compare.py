@@ -60,10 +60,12 @@ if TYPE_CHECKING:
 @options.families_option
 @click.option(
     "--bank",
-    default="memory",
-    metavar="memory|disk|lazy",
+    default="auto",
+    metavar="auto|memory|disk|columns|lazy",
     help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
-    "(boostsample cache); or computed on demand. lazy takes bin edges from 2,048 training rows, "
+    "(boostsample cache); columns that are binned when they are searched, of which the last are "
+    "kept; or computed on demand. auto is columns for large sparse and very wide files, else "
+    "memory. lazy takes bin edges from 2,048 training rows, "
     "others from all; memory:reference=2048 gives the results of lazy. memory:tile_bytes=0 takes "
     "half of the memory, but searches of few examples are slower.",
 )

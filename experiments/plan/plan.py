@@ -9,7 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from boostsample.banks.bank_forms import bank_settings
+from boostsample.banks.bank_forms import AUTO_BANK, bank_settings
 from boostsample.checks import (
     MOST_REPEATS,
     MOST_ROUNDS,
@@ -103,7 +103,8 @@ class Plan:
         Percent of growth of the number of stumps at which the test rows are scored, beside about
         forty numbers on a log scale; smoothed errors need about 1.
     bank : Variant
-        Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`.
+        Form of the feature bank and its settings, see `boostsample.banks.bank_forms.make_bank`. By
+        default "auto", by the size and the kind of each data set.
     data : tuple of DataSource
         The data sets of `boostsample compare`; the function `compare` is given its data set.
     title : str
@@ -132,7 +133,7 @@ class Plan:
     tune: bool = False
     draws: int | None = None
     score_every: float | None = None
-    bank: Variant = field(default_factory=partial(Variant, "memory"))
+    bank: Variant = field(default_factory=partial(Variant, AUTO_BANK))
     data: tuple[DataSource, ...] = (DataSource("digits"),)
     title: str = ""
 
@@ -165,7 +166,8 @@ class Plan:
         RunLimits(self.max_seconds, self.max_looks)
         if self.budget is not None:
             parse_budget(self.budget)
-        bank_settings(self.bank.name, self.bank.settings)
+        if self.bank != Variant(AUTO_BANK):
+            bank_settings(self.bank.name, self.bank.settings)
         check_different(self.variants)
         for variant in self.variants:
             for trained in variant.trained:

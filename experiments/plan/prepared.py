@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.banks.bank_forms import AUTO_BANK, automatic_form
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.collected_errors import Faults
@@ -134,6 +135,9 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     else:
         wanted = [(family.name, family.settings) for family in plan.families]
         families = families_by_name(wanted, shape, **seeded, data=data.name)
+    if plan.bank.name == AUTO_BANK:
+        form = automatic_form(data.X, sum(family.n_features for family in families))
+        plan = replace(plan, bank=Variant(form))
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
     if plan.bank.name == "memory":
@@ -194,5 +198,5 @@ def _check_memory(prepared: Prepared) -> None:
             f"{prepared.data.name}: the bins of all features must fit into memory, "
             f"{memory / 2**30:.1f} GiB, but {prepared.n_features:,} features of "
             f"{prepared.data.n_examples:,} examples need {size / 2**30:.1f} GiB; choose fewer by "
-            "--families, or --bank disk or lazy"
+            "--families, or --bank disk, columns or lazy"
         )

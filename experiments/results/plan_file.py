@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from boostsample.banks.bank_forms import bank_record
+from boostsample.banks.bank_forms import AUTO_BANK, bank_record
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.common.machine import machine, versions
@@ -45,8 +45,17 @@ def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
         "format": FORMAT,
         "complete": False,
         **_settings(prepared[0].plan),
+        "bank": _bank_record(prepared),
         "data_sets": [_data_record(data) for data in prepared],
     }
+
+
+def _bank_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
+    """The form of the bank and its settings; "auto" where data sets have different ones."""
+    first, *others = (data.plan.bank for data in prepared)
+    if any(bank != first for bank in others):
+        return {"form": AUTO_BANK, "reference": None}
+    return bank_record(first.name, first.settings)
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
@@ -60,7 +69,6 @@ def _settings(plan: Plan) -> dict[str, Any]:
         **plan.step_settings,
         **plan.limits,
         "seed": plan.seed,
-        "bank": bank_record(plan.bank.name, plan.bank.settings),
         "history": plan.history,
         **({} if plan.score_every is None else {"score_every": plan.score_every}),
     }

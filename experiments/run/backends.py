@@ -136,6 +136,12 @@ class _ThreadBackend(Backend):
         self._pool.shutdown(cancel_futures=True)
 
 
+def form_of_processes(prepared: Prepared) -> str:
+    """The form of the bank in worker processes: on disk, unless it computes features when asked."""
+    form = prepared.plan.bank.name
+    return form if form in ("lazy", "columns") else "disk"
+
+
 class Workplace:
     """Trains cells in a worker process; its threads share the splits."""
 
@@ -153,8 +159,7 @@ class Workplace:
         with self._lock:
             split = self._splits.get(place)
             if split is None:
-                form = "lazy" if prepared.plan.bank.name == "lazy" else "disk"
-                split = TrainingSplit(prepared, task.repetition, form=form)
+                split = TrainingSplit(prepared, task.repetition, form=form_of_processes(prepared))
                 self._splits[place] = split
                 while len(self._splits) > _MOST_SPLITS:
                     self._splits.popitem(last=False)

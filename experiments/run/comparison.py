@@ -39,6 +39,7 @@ from boostsample.experiments.run.backends import (
     Backend,
     WorkerLost,
     check_backend,
+    form_of_processes,
     local_backend,
 )
 from boostsample.threads import n_threads
@@ -276,7 +277,7 @@ class Schedule:
 
     def _split(self, prepared: Prepared, jobs: Sequence[Job]) -> TrainingSplit:
         """The split of the jobs with its bank, which other processes read from disk."""
-        form = None if self._backend.in_process or prepared.plan.bank.name == "lazy" else "disk"
+        form = None if self._backend.in_process else form_of_processes(prepared)
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         new = [job.task for job in jobs if job.known is None]
         cold = {warm_up_key(prepared, task): task for task in new}

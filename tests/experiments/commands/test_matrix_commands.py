@@ -14,6 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 from boostsample import BoostSampleClassifier
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.formats.h5ad import read_h5ad
+from boostsample.formats.plink import read_plink
 from tests.experiments.conftest import CommandLine
 
 FEW = ("--rounds", "6", "--quiet", "--strategy", "laminating")
@@ -179,6 +180,44 @@ def test_columns_of_archives_are_found_by_name(cli: CommandLine, table: tuple[An
         want = cli("predict", f"{kind}.bsm", f"test_{kind}.npz", "--proba")
         np.savez("turned.npz", X=X[80:, ::-1], columns=NAMES[::-1])
         assert cli("predict", f"{kind}.bsm", "turned.npz", "--proba") == want
+
+
+def test_a_large_sparse_file_is_compared_by_columns(cli: CommandLine) -> None:
+    """Bins of all columns would take more than the 256 MiB that are kept in memory."""
+    columns = np.arange(0, 4_000_000, 50_000)
+    X = sparse.csr_array((np.ones(80), (np.arange(80), columns)), shape=(80, 4_000_000)).tolil()
+    y = np.arange(80) % 2
+    X[:, 7] = y[:, None]
+    dump_svmlight_file(X.tocsr(), y, "large.svm")
+    few = "--rounds 2 --repeats 1 --strategies uniform-naive --quiet --results"
+    cli("compare", "--data", "large.svm", *few.split(), "large")
+    assert read_results("large").settings["bank"]["form"] == "columns"
+    cli("compare", "--data", "train.svmlight", "--data", "large.svm", *few.split(), "both")
+    assert read_results("both").settings["bank"]["form"] == "auto"
+
+
+@pytest.mark.filterwarnings("ignore:.* people are left out because:RuntimeWarning")
+def test_genotypes_of_plink_files(cli: CommandLine) -> None:
+    """A table by columns; `part` counts the other allele of a variant."""
+    file = str(FILES / "study.bed")
+    fit = ("fit", file, "--no-check", "--rounds", "3", "--quiet", "-o", "m.bsm")
+    out = cli(*fit).splitlines()
+    assert out[:2] == [
+        "study.bed: 7 x 10 values, which are read when they are needed",
+        "labels: 2 classes: 1 3, 2 4",
+    ]
+    model = BoostSampleClassifier.load("m.bsm")
+    everyone = read_plink(file, labels=False).table
+    printed = cli("predict", "m.bsm", file).split()[1:]
+    assert printed == [str(label) for label in model.predict(everyone)]
+    part = read_plink(FILES / "part", labels=False).table
+    printed = cli("predict", "m.bsm", str(FILES / "part.bed")).split()[1:]
+    assert printed == [str(label) for label in model.predict(part)]
+    explained = cli("explain", "m.bsm", "--data", file)
+    assert f" {model.model_.feature_name(int(model.model_.feature[0]))} (columns)" in explained
+    few = "--rounds 2 --repeats 1 --strategies laminating --quiet --results r"
+    cli("compare", "--data", file, *few.split())
+    assert len(read_results("r").rows) == 1
 
 
 def test_cells_of_anndata_files(cli: CommandLine) -> None:
