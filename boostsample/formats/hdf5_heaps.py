@@ -85,8 +85,9 @@ def _ranges_without_numbers(file: Any, size: int) -> list[tuple[int, int]]:
             return
         if h5py.check_string_dtype(item.dtype) is not None:
             return
-        if item.chunks is None and item.id.get_offset() is not None:
-            numbers.append((item.id.get_offset(), item.id.get_storage_size()))
+        if item.chunks is None:
+            if item.id.get_offset() is not None:
+                numbers.append((item.id.get_offset(), item.id.get_storage_size()))
         elif hasattr(item.id, "chunk_iter"):  # with HDF5 1.14
             item.id.chunk_iter(lambda chunk: numbers.append((chunk.byte_offset, chunk.size)))
 
