@@ -64,6 +64,24 @@ class AnnotatedTable(NamedTuple):
     gene_names: list[str]
     cell_ids: list[str]
 
+    def aligned(self, names: Sequence[str]) -> AnnotatedTable:
+        """The table with the genes of these names, in this order; DataError if one is missing.
+
+        `fit` learns the names of genes from a `ColumnTable`, but not from a matrix in memory, whose
+        columns must be those of the training.
+        """
+        if isinstance(self.X, ColumnTable):
+            return self._replace(X=self.X.aligned(names), gene_names=[*names])
+        position = {name: at for at, name in enumerate(self.gene_names)}
+        missing = [name for name in names if name not in position]
+        if missing:
+            raise DataError(
+                f"the table must have the {len(names):,} genes that were learned, but "
+                f"{len(missing):,} are missing, {missing[0]!r:.60} first; add them"
+            )
+        columns = [position[name] for name in names]
+        return self._replace(X=self.X[:, columns], gene_names=[*names])
+
 
 def read_h5ad(
     path: str | Path,
