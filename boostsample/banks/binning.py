@@ -148,8 +148,8 @@ def bin_coded(
     array([[1, 2, 0, 2]], dtype=uint8)
     """
     cuts, n_bins = _room_for_cuts(codes.shape[0])
-    counts, table = np.empty(256, np.int64), np.empty(256, np.uint8)
-    kernels.bin_codes(codes, rows, values, counts, table, cuts, n_bins)
+    is_present, table = np.empty((2, 256), np.uint8)
+    kernels.bin_codes(codes, rows, values, is_present, table, cuts, n_bins)
     return BinnedFeatures(codes, cuts, n_bins)
 
 

@@ -403,7 +403,7 @@ def bin_codes(
     codes: NDArray[np.uint8],
     rows: NDArray[np.int64],
     values: NDArray[np.float32],
-    counts: NDArray[np.int64],
+    is_present: NDArray[np.uint8],
     table: NDArray[np.uint8],
     cuts: NDArray[np.float32],
     n_bins: NDArray[np.int16],
@@ -411,8 +411,8 @@ def bin_codes(
     """Cuts of features with few values from their codes at `rows`, and bins in place of the codes.
 
     codes: (F, N) uint8, 0 missing, else 1 + a place in `values`; overwritten by bins. rows: (T,)
-    int64 and values: (v,) float32 ascending, v <= 255, read. counts: (256,) int64 and table: (256,)
-    uint8, overwritten. cuts: (F, 254) float32 and n_bins: (F,) int16, written as by `cut_block`.
+    int64 and values: (v,) float32 ascending, v <= 255, read. is_present and table: (256,) uint8,
+    overwritten. cuts: (F, 254) float32 and n_bins: (F,) int16, written as by `cut_block`.
     O(F*(N + T)).
     """
     n_rows = codes.shape[1]
@@ -420,17 +420,19 @@ def bin_codes(
     for feature in range(codes.shape[0]):
         column = codes[feature]
         for code in range(256):
-            counts[code] = 0
-        if every:  # rows are different and ascending
-            for i in range(n_rows):
-                counts[column[i]] += 1
-        else:
-            for r in range(rows.size):
-                counts[column[rows[r]]] += 1
+            is_present[code] = 0
+        n_present = 0
+        for r in range(rows.size):
+            code = column[r] if every else column[rows[r]]
+            if is_present[code] == 0:
+                is_present[code] = 1
+                n_present += code > 0
+                if n_present == values.size:  # soon, in most columns of genotypes
+                    break
         n_cuts = 0
         last = 0
         for code in range(1, values.size + 1):
-            if counts[code] > 0:
+            if is_present[code] == 1:
                 if last > 0:
                     cuts[feature, n_cuts] = bin_midpoint(values[last - 1], values[code - 1])
                     n_cuts += 1
@@ -444,8 +446,12 @@ def bin_codes(
             while below < n_cuts and cuts[feature, below] <= values[code - 1]:
                 below += 1
             table[code] = 1 + below
-        for i in range(n_rows):
-            column[i] = table[column[i]]
+        is_same = True
+        for code in range(values.size + 1):
+            is_same &= table[code] == code
+        if not is_same:
+            for i in range(n_rows):
+                column[i] = table[column[i]]
 
 
 @inner_kernel
