@@ -266,3 +266,10 @@ def test_cells_are_measured_once(tmp_path: Path) -> None:
 
 def test_a_cell_ends_at_its_limit_of_seconds() -> None:
     assert wide_table.run_cell("tiny", "boostsample", 0, None, 0.0, 10.0)["status"] == "time"
+
+
+def test_columns_without_a_value_leave_the_shares_of_the_classes() -> None:
+    y = np.repeat([0, 1, 2], [10, 20, 30])
+    for X in (np.ones((60, 4), np.float32), sparse.csr_matrix((60, 4), dtype=np.float32)):
+        chances = wide_linear.LassoLogistic().fit(X, y).predict_proba(X)
+        np.testing.assert_allclose(chances, np.tile([[1 / 6, 1 / 3, 1 / 2]], (60, 1)), atol=0.02)

@@ -227,7 +227,7 @@ class LassoPath:
         self.table, self.y = table, y.astype(np.float64)
         self.columns = np.empty(0, np.int64)
         self.gradient = self._gradient(np.full(table.n, self.y.mean()))
-        self.largest = float(np.abs(self.gradient).max())
+        self.largest = max(float(np.abs(self.gradient).max()), 1e-12)
         self.penalty = self.largest
 
     def go_to(self, ratio: float) -> LogisticRegression:

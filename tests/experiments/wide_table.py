@@ -165,8 +165,9 @@ def measure_one(
     rows = wide_set.draw(data_dir, split)
     is_sparse = not isinstance(rows.X, np.ndarray)
     few = np.concatenate([np.flatnonzero(rows.y == k)[:20] for k in np.unique(rows.y)])
-    width = 5000 if METHODS[method].kind == "ours" else 200
-    made(METHODS[method], split, is_sparse).fit(rows.X[:, :width][few], rows.y[few])
+    width = min(5000 if METHODS[method].kind == "ours" else 200, rows.X.shape[1])
+    columns = np.unique(rows.X[few].indices)[:width] if is_sparse else np.arange(width)
+    made(METHODS[method], split, is_sparse).fit(rows.X[few][:, columns], rows.y[few])
     model = made(METHODS[method], split, is_sparse)
     before = start_of_peak()
     limit_seconds(seconds)
