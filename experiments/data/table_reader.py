@@ -181,16 +181,15 @@ def read_parquet(path: Path, options: TableOptions) -> LabelledTable:
                 column = texts.to_pandas() if dates is None else dates
             columns[at] = column
         plain = [at for at in chosen.read if at not in columns]
-        if len(plain) > _WIDE:  # a frame of one block, not of as many as columns
-            parts = [frame.iloc[:, plain], pandas.DataFrame(columns, index=frame.index)]
-            parts[0].columns = plain
-            frame = pandas.concat(parts, axis=1)[chosen.read]
-            frame.columns = [names[at] for at in chosen.read]
+        if len(plain) > _WIDE:
+            numbers = frame.iloc[:, plain]
+            numbers.columns = plain
+            frame = _in_order(numbers, columns, chosen.read)
         else:
             frame = pandas.DataFrame(
                 {at: columns.get(at, frame.iloc[:, at]) for at in chosen.read}, copy=False
             )
-            frame.columns = [names[at] for at in chosen.read]
+        frame.columns = [names[at] for at in chosen.read]
     if not len(frame):
         raise DataError(f"{path} must have at least one row of data, got none")
     return LabelledTable(frame, None if chosen.label is None else names[chosen.label], True)
@@ -504,9 +503,27 @@ def _labelled_table(
 ) -> LabelledTable:
     import pandas
 
-    frame = pandas.DataFrame(columns, copy=False)
-    frame.columns = [names[at] for at in columns]
+    order = [*columns]
+    floats = [at for at in order if getattr(columns[at], "dtype", None) == np.float64]
+    if len(floats) > _WIDE:
+        block = np.empty((len(floats), len(columns[floats[0]])))
+        for place, at in enumerate(floats):
+            block[place] = columns.pop(at)
+        frame = _in_order(pandas.DataFrame(block.T, columns=floats, copy=False), columns, order)
+    else:
+        frame = pandas.DataFrame(columns, copy=False)
+    frame.columns = [names[at] for at in order]
     return LabelledTable(frame, None if chosen.label is None else names[chosen.label], has_names)
+
+
+def _in_order(numbers: Any, others: dict[int, Any], order: list[int]) -> Any:
+    """A frame of one block and other columns, in this order; not a block for each column."""
+    import pandas
+
+    if not others:
+        return numbers
+    frame = pandas.concat([numbers, pandas.DataFrame(others, index=numbers.index)], axis=1)
+    return frame if [*frame.columns] == order else frame[order]
 
 
 # ------------------------------------------------------------------------------------------ values

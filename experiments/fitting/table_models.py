@@ -387,7 +387,9 @@ def _useless_columns(X: Any) -> tuple[list[str], list[str]]:
     """Names of the columns of one value, and of those that look like ids."""
     dtypes = X.dtypes.to_numpy()
     constant, ids = [], []
-    plain = np.array([type(dtype) is np.dtype and dtype.kind in "biuf" for dtype in dtypes], bool)
+    plain = np.array(
+        [isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in dtypes], bool
+    )
     for dtype in dict.fromkeys(dtypes[plain].tolist()):  # a block of a wide table at once
         places = np.flatnonzero(plain & (dtypes == dtype))
         for part in np.array_split(places, places.size // _BLOCK + 1):

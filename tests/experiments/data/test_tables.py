@@ -17,7 +17,13 @@ from boostsample import BoostSampleClassifier, DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.data.table_reader import label_values, number_classes, read_table
+from boostsample.experiments.data.table_reader import (
+    label_values,
+    number_classes,
+    read_table,
+    split_label,
+)
+from boostsample.experiments.fitting.table_models import TrainingTable
 from tests.experiments.conftest import CommandLine
 
 NAN = np.nan
@@ -378,3 +384,36 @@ def test_a_target_that_numbers_the_rows_is_refused(kind: type, share: float) -> 
         number_classes(y, "here")
     for accepted in (np.arange(100), np.arange(300) // 2):
         assert len(number_classes(accepted.astype(kind), "here")[1]) == len(np.unique(accepted))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_wide_table_is_read_as_a_narrow_one(tmp_path: Path, ending: str) -> None:
+    """From 1,001 columns of numbers on, these are one block of the frame."""
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((6, 1500)).round(3)
+    values[2, 7] = np.nan
+    frame = pandas.DataFrame(values, columns=[f"x{at}" for at in range(1500)])
+    frame.insert(3, "y", ["a", "b"] * 3)
+    frame.insert(900, "count", range(6))
+    frame.insert(901, "colour", ["red", None, "blue"] * 2)
+    frame["day"] = pandas.to_datetime(["2024-05-31", "2024-06-01"] * 3)
+    path = tmp_path / f"wide{ending}"
+    if ending == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    wide = read_table(path, label="y", drop=["x0"])
+    names = [name for name in frame.columns if name != "x0"]
+    assert list(wide.columns) == names
+    few = ["y", "x7", "count", "colour", "day"]
+    narrow = read_table(path, label="y", only=few)
+    pandas.testing.assert_frame_equal(wide[narrow.columns], narrow)
+    numbers = [name for name in names if name.startswith("x")]
+    np.testing.assert_array_equal(wide[numbers].to_numpy(), frame[numbers].to_numpy())
+    assert len(wide._mgr.blocks) < 10
+    X, y = split_label(wide, "y", path)
+    table = TrainingTable(path, "target y", X, y)
+    assert table.lines()[0].startswith(f"wide{ending}: 6 rows; columns: 1,500 of numbers (x1, x2, ")
+    assert table.lines()[0].endswith(
+        "1 of dates (day), 1 of categories (colour); missing values: 3"
+    )
