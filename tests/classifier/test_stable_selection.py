@@ -152,15 +152,25 @@ def test_a_half_chooses_the_first_features_of_its_rounds() -> None:
     assert 5 in expected
 
 
+def test_a_stump_that_divides_no_rows_chooses_no_feature() -> None:
+    X = (np.arange(90)[:, None] % [2, 3, 5]).astype(float)
+    y = (np.arange(90) % 9 == 0).astype(int)  # votes against the rare class have an edge
+    bank, rows = FeatureBank.build([Columns(range(3))], X), np.arange(90)
+    booster = Booster(bank, rows, encode(y, 2), "full", n_rounds=1, rng=0)
+    assert chosen_features(booster, bank, rows, 1) == []
+    assert booster.round == 1
+
+
 def test_groups_and_neighbours_of_the_definition() -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 3, (80, 9)).astype(float)
     X[:, 1] = X[:, 2] = 5.0  # constant
     X[:, 4] = 2 - X[:, 3]
-    X[:, 5] = np.where(np.arange(80) < 4, 1, X[:, 3])
+    X[:, 5] = np.where(np.arange(80) < 12, np.nan, X[:, 3])
     bank = FeatureBank.build([Columns(range(9))], X)
     varying = [0, 3, 4, 5, 6, 7, 8]
-    near = np.abs(np.corrcoef(X[:, varying].T)) >= 0.8
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    near = np.abs(np.corrcoef(filled[:, varying].T)) >= 0.8
     assert near.sum() == 7 + 6
     n_features, n_uncorrelated = count_uncorrelated(bank, 0.8, rng)
     assert n_features == 7
