@@ -121,12 +121,14 @@ class BoostSampleClassifier(
         uniform ones, as in [DF11], every feature has the same best stump in the first round.
     families : str, sequence of str or Family, mapping of str to columns, or None
         Feature families. None, the default: one family of the columns of a table (n, d), or the
-        default image families for images (n, h, w) or (n, h, w, channels). Names choose among these
-        and the families of other distributions, ``"haar:levels=2,identity"`` or a sequence, in
-        which instances may stand, too. A mapping names groups of columns,
-        ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and "prefix" group the columns
-        of a data frame by type or name; see `boostsample.families.column_groups`. A column of
-        categories in a group stands for all of its indicators; ``"colour=*"`` names them, too.
+        default image families for images (n, h, w) or (n, h, w, channels). Of a sparse matrix of
+        more than 3,000 columns it has those with values in at least 5 rows and a thousandth of all.
+        Names choose among these and the families of other distributions,
+        ``"haar:levels=2,identity"`` or a sequence, in which instances may stand, too. A mapping
+        names groups of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and
+        "prefix" group the columns of a data frame by type or name; see
+        `boostsample.families.column_groups`. A column of categories in a group stands for all of
+        its indicators; ``"colour=*"`` names them, too.
     random_state : int, RandomState instance or None, default None
         Seed of the strategy's random stream.
     n_jobs : int, default 1

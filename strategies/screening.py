@@ -13,13 +13,14 @@ the share of false ones below `false_share` (Benjamini and Hochberg 1995); if th
 tripled since the last one; its columns, if any keep the share, join the pool. If the budget does
 not suffice for all columns at once, the pass takes as many searches as need be, in random order.
 
-Between passes: a search of up to `n_features` columns of the pool on half of the examples, drawn by
-weight. Column j is drawn with a probability in proportion to (e_j^2 - m^2)^3, m the median of the
-shuffled edges: much the same columns where few are useful, and other ones each time where many are.
-Nodes of trees are searched in the same way.
+Between passes: a search of columns of the pool on half of the examples, drawn by weight. If the
+pool has more than `n_features`, so many draws are made, with replacement, column j with a
+probability in proportion to (e_j^2 - m^2)^3, m the median of the shuffled edges: much the same
+columns where few are useful, and other ones each time where many are. Nodes of trees are searched
+in the same way.
 
 Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and
-n_features N / 2 looks in others; O(F log F) in a pass, O(pool) in others. 8 F bytes of state.
+Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for each of the pool.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Screening(Strategy):
     Parameters
     ----------
     n_features : int
-        Columns of a search between passes, Q.
+        Draws of columns for a search between passes, of which Q are different.
     false_share : float
         Expected share of the pool that only chance has brought there, above 0 and below 1.
     """
@@ -71,7 +72,7 @@ class Screening(Strategy):
         self.searches_, self.next_pass_ = 0, 1
         self.edges_ = np.zeros(pool.n_features, np.float32)
         self.pool_, self.left_ = np.empty((2, 0), np.int64)
-        self.shuffled_ = np.empty(0)
+        self.shuffled_, self.chances_ = np.empty(0), np.empty(0)
 
     def choose(self, step: Step) -> Stump:
         """Search the next columns of a pass if one is due, else columns of the pool."""
@@ -115,6 +116,9 @@ class Screening(Strategy):
             self.pool_ = np.union1d(self.pool_, order[:n_useful])
         else:
             self.pool_ = np.sort(order[: n_useful if n_useful >= _FEWEST else _PADDED])
+        least = np.median(self.shuffled_) if self.shuffled_.size else 0.0
+        excess = self.edges_[self.pool_].astype(float) ** 2 - least**2
+        self.chances_ = np.cumsum(np.maximum(excess, 1e-6) ** _POWER)
 
     def _drawn(self, step: Step) -> NDArray[np.int64]:
         """Columns of the pool, by their edges; of all, while there is no pool."""
@@ -123,10 +127,8 @@ class Screening(Strategy):
             return step.sample_features(q)
         if self.pool_.size <= q:
             return self.pool_
-        least = np.median(self.shuffled_) if self.shuffled_.size else 0.0
-        chance = np.maximum(self.edges_[self.pool_].astype(float) ** 2 - least**2, 1e-6) ** _POWER
-        chance /= chance.sum()
-        return step.rng.choice(self.pool_, q, replace=False, p=chance, shuffle=False)
+        drawn = np.searchsorted(self.chances_, step.rng.random(q) * self.chances_[-1])
+        return np.asarray(self.pool_[np.unique(drawn)], np.int64)
 
 
 def n_significant(

@@ -12,9 +12,9 @@ or 8 MiB of bins, for each thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,9 @@ COLUMN_CACHE_BYTES = 2**28
 
 _BLOCK_VALUES = 2**23
 """Values of a block that a thread bins at a time."""
+
+_Part: TypeAlias = tuple[Family, NDArray[np.int64], slice]
+"""A family, some of its features by local index, and their positions among those asked for."""
 
 
 class ColumnBank(Bank):
@@ -132,6 +135,9 @@ class ColumnBank(Bank):
 
     def _kept(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Places of some features among the columns in memory; bins the missing ones."""
+        at = self._bins.find(features)
+        if at.min(initial=0) >= 0:
+            return at
         wanted, inverse = np.unique(features, return_inverse=True)
         if wanted.size > self._bins.n_rows:
             raise SettingError(
@@ -143,16 +149,12 @@ class ColumnBank(Bank):
         if not new.size:
             return at[inverse]
         parts, n = self._parts(wanted[new]), self._n_threads
-        with ThreadPoolExecutor(n) as pool:
-            for first in range(0, len(parts), n):
-                at_once = parts[first : first + n]
-                for (_, _, part), binned in zip(
-                    at_once, pool.map(self._binned, at_once), strict=True
-                ):
-                    chosen = wanted[new[part]]
-                    at[new[part]] = places = self._bins.claim(chosen)
-                    self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
-                    self.n_bins[chosen] = binned.n_bins
+        for first in range(0, len(parts), n):
+            for (_, _, part), binned in self._binned(parts[first : first + n]):
+                chosen = wanted[new[part]]
+                at[new[part]] = places = self._bins.claim(chosen)
+                self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
+                self.n_bins[chosen] = binned.n_bins
         return at[inverse]
 
     def _parts(self, features: NDArray[np.int64]) -> list[tuple[Family, NDArray[np.int64], slice]]:
@@ -166,9 +168,16 @@ class ColumnBank(Bank):
                 parts.append((family, features[part] - self.first[number], part))
         return parts
 
-    def _binned(self, part: tuple[Family, NDArray[np.int64], slice]) -> BinnedFeatures:
-        family, local, _ = part
-        return bin_features(family, self._X, local, self._reference)
+    def _binned(self, parts: list[_Part]) -> Iterable[tuple[_Part, BinnedFeatures]]:
+        """Parts, binned in a thread each."""
+
+        def binned(part: _Part) -> BinnedFeatures:
+            return bin_features(part[0], self._X, part[1], self._reference)
+
+        if len(parts) == 1:
+            return [(parts[0], binned(parts[0]))]
+        with ThreadPoolExecutor(len(parts)) as pool:
+            return zip(parts, [*pool.map(binned, parts)], strict=True)
 
 
 def _by_columns(X: Any) -> Any:

@@ -67,7 +67,7 @@ def test_a_pass_then_draws_of_the_best(watched: Watched) -> None:
     booster.next_round()
     (search,) = watched.searches
     assert {*search.features} <= {*pool.tolist()}
-    assert len(search.features) == 25
+    assert 10 < len(search.features) <= 25
     passes = [3, 9]
     watched.clear()
     for number in range(3, 13):

@@ -53,6 +53,9 @@ _GROUPINGS = ("dtype", "prefix")
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
 
+_VERY_WIDE, _FEWEST_STORED = 3000, 5
+"""Columns of sparse matrices from which those of few rows are left out, and these rows."""
+
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
     "allow_nd": True,
@@ -180,6 +183,9 @@ def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> li
     """The families of the setting `families`; X as the user gave it, `examples` as checked."""
     columns, names = seen.table, seen.feature_names
     if families is None:
+        stored = columns_of_enough_rows(examples)
+        if stored is not None:
+            return column_families({"columns": stored}, examples, column_names=names)
         return default_families(examples.shape[1:], column_names=names)
     if not _are_columns(families):
         listed = _listed(families)
@@ -193,6 +199,19 @@ def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> li
     if columns is not None:
         families = _groups_of_features(families, columns)
     return column_families(families, examples, column_names=names)
+
+
+def columns_of_enough_rows(X: Any) -> NDArray[np.intp] | None:
+    """The columns of a very wide sparse matrix with values in enough rows to learn from.
+
+    These are at least 5 rows, and a thousandth of all. None for other X, for all columns, and if no
+    column has enough.
+    """
+    if not hasattr(X, "tocsc") or X.shape[1] <= _VERY_WIDE:
+        return None
+    n_stored = np.diff(X.tocsc().indptr)
+    enough = np.flatnonzero(n_stored >= max(_FEWEST_STORED, X.shape[0] / 1000))
+    return enough if 0 < enough.size < n_stored.size else None
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
