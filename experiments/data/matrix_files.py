@@ -102,14 +102,15 @@ def _read_plink(
     from boostsample.formats.plink import read_plink
 
     if not needs_labels and pheno is None and label is None:
-        return _by_columns(read_plink(path, labels=False).table, None)
+        table = read_plink(path, labels=False).table
+        return MatrixFile(table, None, tuple(table.column_names or ()))
     data = read_plink(
         path,
         phenotype=None if pheno is None else Path(pheno).expanduser(),
         phenotype_name=None if label is None else str(label),
         missing=None if missing is None else [*map(str, missing)],
     )
-    return _by_columns(data.table, data.labels)
+    return MatrixFile(data.table, data.labels, tuple(data.table.column_names or ()))
 
 
 def _read_h5ad(
@@ -127,12 +128,7 @@ def _read_h5ad(
             "of boostsample fit)"
         )
     data = read_h5ad(path, None if label is None else str(label), **options)
-    return _by_columns(data.X, data.y, data.gene_names)
-
-
-def _by_columns(X: Any, y: NDArray[Any] | None, names: Sequence[str] | None = None) -> MatrixFile:
-    names = X.column_names if names is None else names
-    return MatrixFile(X, y, tuple(names))
+    return MatrixFile(data.X, data.y, tuple(data.gene_names))
 
 
 def _read_svmlight(path: Path, n_columns: int | None, *, multilabel: bool = False) -> MatrixFile:

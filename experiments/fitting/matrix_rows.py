@@ -18,6 +18,7 @@ from boostsample.experiments.data.matrix_files import (
     read_matrix_file,
 )
 from boostsample.experiments.data.table_reader import check_file_option, split_data_text
+from boostsample.families.columns import sparse_columns
 from boostsample.models.importances import feature_columns
 
 
@@ -142,39 +143,36 @@ def read_matrix_rows(
             f"{file} must name its columns, since the model was fitted on columns with names; add "
             "the array columns"
         )
-    X, needed = matrix.X, _needed(model)
+    X = matrix.X
+    if hasattr(X, "tocsc"):
+        X = _NamedMatrix(X.tocsc(), matrix.columns)
     if isinstance(X, ColumnTable):
-        return X.aligned(names, needed), matrix.y
+        columns = feature_columns(model.model_)
+        needed = None if columns is None else np.unique(columns[model.model_.feature])
+        try:
+            return X.aligned(names, needed), matrix.y
+        except DataError as error:
+            raise DataError(f"{file}: {error}") from error
     if matrix.columns != names:
         place = {name: at for at, name in enumerate(matrix.columns)}
-        positions = np.array([place.get(name, -1) for name in names], np.int64)
-        absent = np.flatnonzero(positions < 0)
-        if hasattr(X, "tocsc") and needed is not None:
-            absent = np.intersect1d(absent, needed)
-        if absent.size:
-            raise missing_columns(file, len(names), [names[at] for at in absent.tolist()])
-        matrix = matrix._replace(X=_columns_at(X, positions), columns=names)
+        missing = [name for name in names if name not in place]
+        if missing:
+            raise missing_columns(file, len(names), missing)
+        matrix = matrix._replace(X=X[:, [place[name] for name in names]], columns=names)
     has_frame = hasattr(model, "feature_names_in_")
     return named_rows(matrix, file) if has_frame else matrix.X, matrix.y
 
 
-def _needed(model: Any) -> NDArray[np.int64] | None:
-    """The columns that a model reads; None if its features are no columns."""
-    columns = feature_columns(model.model_)
-    return None if columns is None else np.unique(columns[model.model_.feature])
+class _NamedMatrix(ColumnTable):
+    """A sparse matrix in CSC format whose columns have names."""
 
+    def __init__(self, matrix: Any, names: Sequence[str]) -> None:
+        super().__init__(matrix.shape[0], matrix.shape[1], names)
+        self._matrix = matrix
 
-def _columns_at(X: Any, positions: NDArray[np.int64]) -> Any:
-    """Columns of an array or a sparse matrix; of -1 nothing is stored."""
-    if not hasattr(X, "tocsc"):
-        return X[:, positions]
-    from scipy import sparse
-
-    columns = X.tocsc()
-    indptr = np.append(columns.indptr, columns.indptr[-1:])
-    shape = X.shape[0], X.shape[1] + 1
-    wider = sparse.csc_array((columns.data, columns.indices, indptr), shape)
-    return wider[:, positions]
+    def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """As of `ColumnTable`."""
+        return sparse_columns(self._matrix, columns)
 
 
 def column_names(model: Any) -> tuple[str, ...] | None:

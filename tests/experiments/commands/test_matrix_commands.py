@@ -240,10 +240,14 @@ def test_cells_of_anndata_files(cli: CommandLine) -> None:
     assert cli("predict", "m.bsm", "used.npz", "--proba") == predicted
     np.savez("used.npz", **saved, columns=[*names[:0:-1], "another"])
     missing = cli.refused("predict", "m.bsm", "used.npz", code=1)
-    assert missing.endswith(
-        f"columns that the model was fitted on, but 1 are missing: {names[0]!r}"
-    )
+    assert missing.startswith("used.npz: the table must have the 14 columns that were learned")
+    assert f"but 1 are missing: {names[0]!r}; add them" in missing
     assert "add --target COLUMN" in cli.refused("evaluate", "m.bsm", file)
+    by_columns = str(FILES / "csc.h5ad")  # the same cells
+    cli("fit", by_columns, "--target", "kind", *FEW, "--no-check", "-o", "c.bsm")
+    for model_file, cells in (("m.bsm", by_columns), ("c.bsm", file), ("c.bsm", by_columns)):
+        assert cli("predict", model_file, cells, "--proba") == predicted
+        assert cli.err == ""
     few = "--rounds 2 --repeats 1 --strategies laminating --quiet --results r"
     cli("compare", "--data", f"{file}:label=kind:layer=messy", *few.split())
     assert len(read_results("r").rows) == 1
