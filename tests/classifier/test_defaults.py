@@ -104,6 +104,6 @@ def test_a_table_of_100_000_columns() -> None:
     assert probabilities.shape == (60, 2)
     assert model.feature_importances_.shape == (100_000,)
     looks = {row["round"]: row["looks_search"] for row in model.history_ if not row["search"]}
-    assert looks[1] == looks[3] == 48 * 100_000
-    assert looks[2] <= 48 // 2 * 50
+    assert looks[1] == looks[3] == 60 * 100_000
+    assert looks[2] <= 60 // 2 * 50
     assert peak < 10 * X.nbytes  # 4 of them are room for 255 bin edges of each column
