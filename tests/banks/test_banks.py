@@ -213,7 +213,7 @@ def test_only_a_bank_in_memory_must_fit_into_memory(monkeypatch: pytest.MonkeyPa
     data = load_dataset("chess(d=3,n=60)")
     sizes = {"SC_PHYS_PAGES": 1, "SC_PAGE_SIZE": 64, "SC_NPROCESSORS_ONLN": 1}
     monkeypatch.setattr("os.sysconf", sizes.__getitem__)
-    with pytest.raises(DataError, match="choose fewer by --families, or --bank disk or lazy"):
+    with pytest.raises(DataError, match="by --families, or --bank disk, columns or lazy"):
         prepare(data, Plan())
     for form in ("disk", "lazy"):
         prepare(data, Plan(bank=Variant(form)))
