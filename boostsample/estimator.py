@@ -18,7 +18,10 @@ from boostsample.classifier.defaults import (
     AUTO,
     FEWEST_ROWS,
     MOST_ROUNDS,
+    MOST_ROUNDS_VERY_WIDE,
     MOST_ROWS,
+    MOST_ROWS_VERY_WIDE,
+    MOST_WIDE,
     N_MEMBERS,
     ROUNDS_OF_FEW,
     NamedSettings,
@@ -108,9 +111,10 @@ class BoostSampleClassifier(
         feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,
         each trained without a fifth of the rows, by class; the score of a row is the mean of
         theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is best on
-        the rows that each has left out; see `early_stopping`. Above 20,000 rows, with `X_val` or
-        with `max_model_features`, it is one model with `early_stopping`; with fewer than 20 rows or
-        `init_model`, which may know all of them, one of 100 rounds.
+        the rows that each has left out; see `early_stopping`. Above 20,000 rows, or 5,000 of more
+        than 3,000 features, with `X_val` or with `max_model_features`, it is one model with
+        `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20 rows
+        or `init_model`, which may know all of them, one of 100 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
@@ -137,7 +141,7 @@ class BoostSampleClassifier(
     bank : {"auto", "memory", "disk", "columns", "lazy"} with settings, default "auto"
         Storage of the features, as in ``"lazy:reference=512"``: in memory; in memory-mapped files
         that later fits of the same families on the same data reuse (``boostsample cache``); columns
-        that are binned when they are searched, and the last 256 MiB of them kept (`cache_bytes`);
+        that are binned when they are searched, and the last 64 MiB of them kept (`cache_bytes`);
         or values computed on first use, with bin edges from 2,048 examples (`reference`). "auto" is
         "columns" for sparse matrices and tables by columns that are large, else "memory"; both give
         the same model.
@@ -383,6 +387,7 @@ class BoostSampleClassifier(
         last_run = run_to_continue(self)
         seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)
         auto = chooses_rounds(self.n_rounds, self.warm_start)
+        very_wide = sum(family.n_features for family in families) > MOST_WIDE
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
 
@@ -393,7 +398,8 @@ class BoostSampleClassifier(
             of_held = held_labels(y_val, classes, multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
         elif auto and start is None and not self.early_stopping:
-            one_model = self.max_model_features is not None or rows.train.size > MOST_ROWS
+            most_rows = MOST_ROWS_VERY_WIDE if very_wide else MOST_ROWS
+            one_model = self.max_model_features is not None or rows.train.size > most_rows
             if rows.train.size >= FEWEST_ROWS and one_model:
                 rows = rows.split(self.validation_fraction, stream, multi_label)
             elif rows.train.size >= FEWEST_ROWS:
@@ -424,6 +430,8 @@ class BoostSampleClassifier(
         n_rounds: Any = self.n_rounds
         if auto:
             n_rounds = MOST_ROUNDS if rows.held else ROUNDS_OF_FEW
+            if len(rows.held) == 1 and very_wide:
+                n_rounds = MOST_ROUNDS_VERY_WIDE
         booster: Booster | Committee
         rounds: list[Round] = []
         facts = None

@@ -14,10 +14,10 @@ tripled since the last one; its columns, if any keep the share, join the pool. I
 not suffice for all columns at once, the pass takes as many searches as need be, in random order.
 
 Between passes: a search of columns of the pool on half of the examples, drawn by weight. If the
-pool has more than `n_features`, so many draws are made, with replacement, column j with a
-probability in proportion to (e_j^2 - m^2)^3, m the median of the shuffled edges: much the same
-columns where few are useful, and other ones each time where many are. Nodes of trees are searched
-in the same way.
+pool has more than `n_features`, by default N / 10, 50 at least and 200 at most, so many draws are
+made, with replacement, column j with a probability in proportion to (e_j^2 - m^2)^3, m the median
+of the shuffled edges: much the same columns where few are useful, and other ones each time where
+many are. Nodes of trees are searched in the same way.
 
 Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and
 Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for each of the pool.
@@ -25,7 +25,9 @@ Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for ea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ _SHUFFLED = 2000
 """Columns that are searched on shuffled examples."""
 _FEWEST, _PADDED = 20, 100
 """A pool of fewer columns is padded to so many."""
+_FEWEST_DRAWS, _MOST_DRAWS = 50, 200
 _TAIL, _LEAST_TAIL = 0.1, 20
 _GROWTH = 3
 """Searches of all examples until the next pass, as a multiple of those until the last one."""
@@ -50,25 +53,37 @@ class Screening(Strategy):
 
     Parameters
     ----------
-    n_features : int
-        Draws of columns for a search between passes, of which Q are different.
+    n_features : int or None
+        Draws of columns for a search between passes, of which Q are different; None is N / 10, 50
+        to 200.
     false_share : float
         Expected share of the pool that only chance has brought there, above 0 and below 1.
     """
 
     leaves_budget = "searches between passes cost less than a pass"
 
-    n_features: int = 50
+    n_features: int | None = None
     false_share: float = 0.2
 
     def default_budget(self, pool: Pool) -> int:
         """A pass at once."""
         return (pool.n_features + min(pool.n_features, _SHUFFLED)) * pool.n_examples
 
+    def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
+        """With the number of draws."""
+        return {"n_features": self._n_draws(pool), "false_share": self.false_share}
+
+    def _n_draws(self, pool: Pool) -> int:
+        if self.n_features is not None:
+            return self.n_features
+        return min(max(pool.n_examples // 10, _FEWEST_DRAWS), _MOST_DRAWS)
+
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings; nothing is known of any column."""
-        check_integer("n_features", self.n_features, 1)
+        if self.n_features is not None:
+            check_integer("n_features", self.n_features, 1)
         check_number("false_share", self.false_share, 0.0, 1.0, above=True)
+        self.n_draws_ = self._n_draws(pool)
         self.searches_, self.next_pass_ = 0, 1
         self.edges_ = np.zeros(pool.n_features, np.float32)
         self.pool_, self.left_ = np.empty((2, 0), np.int64)
@@ -122,7 +137,7 @@ class Screening(Strategy):
 
     def _drawn(self, step: Step) -> NDArray[np.int64]:
         """Columns of the pool, by their edges; of all, while there is no pool."""
-        q = min(self.n_features, step.remaining)
+        q = min(self.n_draws_, step.remaining)
         if not self.pool_.size:
             return step.sample_features(q)
         if self.pool_.size <= q:

@@ -31,7 +31,7 @@ from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.threads import n_threads
 
-COLUMN_CACHE_BYTES = 2**28
+COLUMN_CACHE_BYTES = 2**26
 """Default size of the bins and cuts that are kept."""
 
 _BLOCK_VALUES = 2**23
@@ -55,7 +55,7 @@ class ColumnBank(Bank):
     reference : int, optional
         Number of train rows that the cuts are computed from, drawn independently of the data; all
         by default. Equal `reference` gives equal bits in all banks.
-    cache_bytes : int, default 2**28
+    cache_bytes : int, default 2**26
         Size of the bins and cuts that are kept.
     n_jobs : int, default 1
         Threads that bin blocks of columns.

@@ -27,10 +27,12 @@ MOST_ROUNDS = 200
 """Of `n_rounds` "auto", of each member of the committee."""
 N_MEMBERS, FEWEST_ROWS, MOST_ROWS = 5, 20, 20_000
 """Members of the committee of `n_rounds` "auto"; of fewer rows, and of more, it is one model."""
+MOST_ROWS_VERY_WIDE, MOST_ROUNDS_VERY_WIDE = 5000, 1000
+"""Rows of a committee, and rounds of one model, for more than `MOST_WIDE` features."""
 ROUNDS_OF_FEW = 100
 """Of `n_rounds` "auto" if no row is left out."""
 
-_MOST_NARROW, _MOST_WIDE = 100, 3000
+_MOST_NARROW, MOST_WIDE = 100, 3000
 """Features of tables for `_NARROW` and for `_WIDE`; of more `_VERY_WIDE` is chosen."""
 _NARROW = "uniform-naive"
 _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
@@ -100,7 +102,7 @@ budget='14.7N')
         learner = write_name(AUTO_LEARNER, tree)
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
-    if n_features > _MOST_WIDE:
+    if n_features > MOST_WIDE:
         if spread:
             return Chosen(_VERY_WIDE_SPREAD, learner, _SPREAD_BUDGET if budget is None else budget)
         return Chosen(_VERY_WIDE, learner, budget)

@@ -212,8 +212,11 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
         "laminating, F / 30 N": {**laminating, "budget": f"{looks}N"},
         "a thirtieth of the columns": uniform(a_part, a_part),
         "adaptive-halving, 100 N": {"strategy": "adaptive-halving", "budget": "100N"},
-        "successive-halving, 1,000 N, 4 leaves": four,
-        "successive-halving, 1,000 N": {},
+        "successive-halving, 1,000 N": {"strategy": "successive-halving", "budget": "1000N"},
+        "screening, 20 draws": {"strategy": "screening:n_features=20"},
+        "screening, 200 draws": {"strategy": "screening:n_features=200"},
+        "screening, 4 leaves": four,
+        "screening": {},
     }
 
 
