@@ -94,7 +94,7 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     "--budget",
     metavar="LOOKS|10N",
     help="Looks per search, at least N, the number of training examples.  [default: by the number "
-    "of columns, up to 1000N; that of the strategy, mostly 10N, with --strategy]",
+    "of columns; that of the strategy, mostly 10N, with --strategy]",
 )
 @click.option(
     "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
