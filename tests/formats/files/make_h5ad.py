@@ -6,17 +6,18 @@ pip install anndata==0.7.8 "pandas<2" "numpy<2" "scipy<1.13"  # in an environmen
 python tests/formats/files/make_h5ad.py old
 """
 
+import importlib
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import anndata  # pyright: ignore[reportMissingImports]  # it needs pandas 2
 import h5py
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
+anndata: Any = importlib.import_module("anndata") if __name__ == "__main__" else None
 FOLDER = Path(__file__).parent
 N, D = 30, 14
 expected: dict[str, Any] = {}
