@@ -1,6 +1,7 @@
 """The heaps of an HDF5 file, which hold its texts, are checked before HDF5 reads any.
 
-HDF5, up to 2.0 at least, does not end on some damaged heaps, and takes memory that others declare. A heap is ``GCOL``, a version, its
+HDF5, up to 2.0 at least, does not end on some damaged heaps, and takes memory that others declare,
+whatever the file has. A heap is ``GCOL``, a version, its
 size (8 bytes at 8) and objects of an index, a size and data; a reference is a length (4 bytes), the
 address of a heap (8) and an index (4).
 """
