@@ -74,7 +74,7 @@ class ColumnTable(abc.ABC):
 
         0 is missing, code c is `values[c - 1]`; `columns` (q,) are distinct and ascending.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # without `values` nobody calls it
 
     @property
     def nbytes(self) -> int:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.binning import binned_blocks, block_order, reference_rows
 from boostsample.banks.tile_layout import TileCopy, check_tile_bytes, tiles_within
+from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
@@ -339,10 +340,12 @@ def feature_checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> NDA
 
 
 def digest_of_examples(X: Any, what: str) -> str:
-    """Checksum of an array of numbers or texts, or of a sparse matrix in any format.
+    """Checksum of an array of numbers or texts, a sparse matrix in any format, or a ColumnTable.
 
     SettingError if X holds other objects; `what` says what needs the checksum.
     """
+    if isinstance(X, ColumnTable):
+        return X.digest()
     if hasattr(X, "tocsr"):
         rows = X.tocsr()
         return sha256_of_arrays(rows.data, rows.indices, rows.indptr)

@@ -192,15 +192,22 @@ def _room_for_cuts(n_features: int) -> tuple[NDArray[np.float32], NDArray[np.int
 
 
 def bin_features(
-    family: Family, X: Any, local: NDArray[np.int64], rows: NDArray[np.int64]
+    family: Family,
+    X: Any,
+    local: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    out: NDArray[np.uint8] | None = None,
 ) -> BinnedFeatures:
-    """Bins of some features of a family for all rows of X, with cuts from `rows`."""
-    binned = family.binned(X, local, rows)
-    if binned is not None:
-        return binned
-    columns = compute_columns(family, X, local)
-    cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
-    return BinnedFeatures(assign_bins(columns, cuts, n_bins), cuts, n_bins)
+    """Bins of some features of a family for all rows of X, in `out` if given; cuts from `rows`."""
+    short = family.binned(X, local, rows)
+    if short is None:
+        columns = compute_columns(family, X, local)
+        cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
+        return BinnedFeatures(assign_bins(columns, cuts, n_bins, out), cuts, n_bins)
+    if out is None:
+        return short
+    out[:] = short.bins
+    return short._replace(bins=out)
 
 
 def _first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
@@ -313,6 +320,20 @@ def feature_blocks(
         first += family.n_features
 
 
+def blocks_by_family(
+    families: Sequence[Family], first: NDArray[np.int64], features: NDArray[np.int64], size: int
+) -> Iterator[tuple[Family, NDArray[np.int64], slice]]:
+    """Ascending features in blocks of at most `size`: the family, local indices, positions.
+
+    `first` are the first features of the families, and the number of all.
+    """
+    ends = np.searchsorted(features, first).tolist()
+    for number, family in enumerate(families):
+        for start in range(ends[number], ends[number + 1], size):
+            part = slice(start, min(start + size, ends[number + 1]))
+            yield family, features[part] - first[number], part
+
+
 class BinnedBlock(NamedTuple):
     """A range of global features, their bins uint8 (f, N), cuts and n_bins."""
 
@@ -344,15 +365,8 @@ def binned_blocks(
     size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
 
     def binned(family: Family, block: slice, local: NDArray[np.int64]) -> BinnedBlock:
-        short = family.binned(X, local, rows)
-        if short is not None:
-            if bins is not None:
-                bins[block] = short.bins
-            return BinnedBlock(block, *short)
-        columns = compute_columns(family, X, local)
-        cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
         out = None if bins is None else bins[block]
-        return BinnedBlock(block, assign_bins(columns, cuts, n_bins, out), cuts, n_bins)
+        return BinnedBlock(block, *bin_features(family, X, local, rows, out))
 
     ahead: deque[Future[BinnedBlock]] = deque()
     todo = feature_blocks(families, size)

@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View, digest_of_examples
-from boostsample.banks.binning import bin_features, reference_rows
+from boostsample.banks.binning import bin_features, blocks_by_family, reference_rows
 from boostsample.banks.lazy import SlotCache
 from boostsample.checks import check_integer
-from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError
 from boostsample.family import BinnedFeatures, Family
 from boostsample.hashing import sha256_of_arrays
@@ -126,11 +125,7 @@ class ColumnBank(Bank):
 
     def digest(self) -> dict[str, str]:
         """Checksums of the examples and of the reference rows."""
-        examples = (
-            self._X.digest()
-            if isinstance(self._X, ColumnTable)
-            else digest_of_examples(self._X, "a bank of columns with a checkpoint")
-        )
+        examples = digest_of_examples(self._X, "a bank of columns with a checkpoint")
         return {"examples": examples, "reference rows": sha256_of_arrays(self._reference)}
 
     def _kept(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -146,9 +141,8 @@ class ColumnBank(Bank):
             )
         at = self._bins.find(wanted)
         new = np.flatnonzero(at < 0)
-        if not new.size:
-            return at[inverse]
-        parts, n = self._parts(wanted[new]), self._n_threads
+        size, n = max(_BLOCK_VALUES // self.n_examples, 1), self._n_threads
+        parts = [*blocks_by_family(self.families, self.first, wanted[new], size)]
         for first in range(0, len(parts), n):
             for (_, _, part), binned in self._binned(parts[first : first + n]):
                 chosen = wanted[new[part]]
@@ -156,17 +150,6 @@ class ColumnBank(Bank):
                 self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
                 self.n_bins[chosen] = binned.n_bins
         return at[inverse]
-
-    def _parts(self, features: NDArray[np.int64]) -> list[tuple[Family, NDArray[np.int64], slice]]:
-        """Ascending features by family, in blocks: the family, local indices, positions."""
-        size = max(_BLOCK_VALUES // self.n_examples, 1)
-        ends = np.searchsorted(features, self.first).tolist()
-        parts = []
-        for number, family in enumerate(self.families):
-            for start in range(ends[number], ends[number + 1], size):
-                part = slice(start, min(start + size, ends[number + 1]))
-                parts.append((family, features[part] - self.first[number], part))
-        return parts
 
     def _binned(self, parts: list[_Part]) -> Iterable[tuple[_Part, BinnedFeatures]]:
         """Parts, binned in a thread each."""

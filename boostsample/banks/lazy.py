@@ -23,6 +23,7 @@ from boostsample.banks.bank import Bank, View, digest_of_examples
 from boostsample.banks.binning import (
     assign_bins,
     block_order,
+    blocks_by_family,
     compute_columns,
     declared_cuts,
     find_cuts,
@@ -257,11 +258,7 @@ class LazyBank(Bank):
     ) -> Iterator[tuple[Family, NDArray[np.int64], slice]]:
         """Ascending features by family, in blocks: the family, local indices, positions."""
         size = max(_BLOCK_BYTES // (4 * max(n_rows, 1)), 1)
-        ends = np.searchsorted(features, self.first)
-        for number, family in enumerate(self.families):
-            for start in range(ends[number], ends[number + 1], size):
-                part = slice(start, min(start + size, int(ends[number + 1])))
-                yield family, features[part] - self.first[number], part
+        return blocks_by_family(self.families, self.first, features, size)
 
     def _examples(self, rows: NDArray[Any]) -> Any:
         """Raw examples of a sample as families read them fastest.

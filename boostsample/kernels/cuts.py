@@ -455,13 +455,13 @@ def bin_codes(
 
 
 @inner_kernel
-def _first_not_below(values: NDArray[np.float32], n: int, x: np.float32) -> int:
-    """The first of n ascending values that is not below x; n if there is none. O(log n)."""
+def _n_at_most(values: NDArray[np.float32], n: int, x: np.float32) -> int:
+    """How many of n ascending values are at most x. O(log n)."""
     low = 0
     high = n
     while low < high:
         middle = (low + high) // 2
-        if values[middle] < x:
+        if values[middle] <= x:
             low = middle + 1
         else:
             high = middle
@@ -471,8 +471,8 @@ def _first_not_below(values: NDArray[np.float32], n: int, x: np.float32) -> int:
 @inner_kernel
 def _add_value(values: NDArray[np.float32], n: int, x: np.float32) -> int:
     """Add x to n distinct ascending values, at most 255; returns their number, 256 if too many."""
-    at = _first_not_below(values, n, x)
-    if at < n and values[at] == x:
+    at = _n_at_most(values, n, x)
+    if at > 0 and values[at - 1] == x:
         return n
     if n == MAX_CUTS + 1:
         return n + 1
@@ -534,17 +534,3 @@ def bin_sparse(
         for k in range(starts[feature], ends[feature]):
             x = stored[k]
             column[stored_rows[k]] = _n_at_most(row, n_cuts, x) + 1 if x == x else 0
-
-
-@inner_kernel
-def _n_at_most(cuts: NDArray[np.float32], n: int, x: np.float32) -> int:
-    """How many of n ascending cuts are at most x. O(log n)."""
-    low = 0
-    high = n
-    while low < high:
-        middle = (low + high) // 2
-        if cuts[middle] <= x:
-            low = middle + 1
-        else:
-            high = middle
-    return low

@@ -112,6 +112,16 @@ def test_a_model_is_that_of_an_array(name: str, n_jobs: int) -> None:
     np.testing.assert_array_equal(by_columns.feature_importances_, of_array.feature_importances_)
 
 
+@pytest.mark.parametrize("bank", ["memory", "disk", "columns", "lazy:reference=none"])
+def test_every_bank_takes_a_table_by_columns(bank: str) -> None:
+    table, y = genotypes(120, 30), np.arange(120) % 2
+    settings: dict[str, Any] = {"n_rounds": 3, "random_state": 0}
+    model = BoostSampleClassifier(bank=bank, **settings).fit(table, y)
+    expected = BoostSampleClassifier(**settings).fit(dense(table), y)
+    scores = expected.decision_function(dense(table))
+    np.testing.assert_array_equal(model.decision_function(table), scores)
+
+
 def test_columns_are_found_by_name_and_only_those_in_use_are_needed() -> None:
     table = genotypes(120, 30)
     y = (table.codes[7] > 1).astype(int)

@@ -21,6 +21,7 @@ from boostsample.checks import (
     columns_merged_by_float32,
     warn_of_merged_columns,
 )
+from boostsample.classifier.defaults import MOST_WIDE
 from boostsample.classifier.inputs.frames import (
     FrameColumn,
     TableColumns,
@@ -53,8 +54,8 @@ _GROUPINGS = ("dtype", "prefix")
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
 
-_VERY_WIDE, _FEWEST_STORED = 3000, 5
-"""Columns of sparse matrices from which those of few rows are left out, and these rows."""
+_FEWEST_STORED = 5
+"""Rows with a value that a column of a very wide sparse matrix has at least."""
 
 _RULES: dict[str, Any] = {
     "accept_sparse": "csc",
@@ -207,7 +208,7 @@ def columns_of_enough_rows(X: Any) -> NDArray[np.intp] | None:
     These are at least 5 rows, and a thousandth of all. None for other X, for all columns, and if no
     column has enough.
     """
-    if not hasattr(X, "tocsc") or X.shape[1] <= _VERY_WIDE:
+    if not hasattr(X, "tocsc") or X.shape[1] <= MOST_WIDE:
         return None
     n_stored = np.diff(X.tocsc().indptr)
     enough = np.flatnonzero(n_stored >= max(_FEWEST_STORED, X.shape[0] / 1000))
