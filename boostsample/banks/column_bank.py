@@ -155,12 +155,15 @@ class ColumnBank(Bank):
         """Parts, binned in a thread each."""
 
         def binned(part: _Part) -> BinnedFeatures:
-            return bin_features(part[0], self._X, part[1], self._reference)
+            return self._bin(part[0], part[1])
 
         if len(parts) == 1:
             return [(parts[0], binned(parts[0]))]
         with ThreadPoolExecutor(len(parts)) as pool:
             return zip(parts, [*pool.map(binned, parts)], strict=True)
+
+    def _bin(self, family: Family, local: NDArray[np.int64]) -> BinnedFeatures:
+        return bin_features(family, self._X, local, self._reference)
 
 
 def _by_columns(X: Any) -> Any:

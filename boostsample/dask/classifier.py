@@ -59,9 +59,11 @@ class DaskBoostSampleClassifier(
     n_rounds : int, default 300
     n_jobs : int, default 1
         Threads of each worker for searches and passes over its rows.
-    bank : {"memory", "disk"} with settings, default "memory"
-        Where a worker keeps the bins of its rows. ``reference=n`` is the number of rows that bin
-        edges come from, 65,536 by default: see `boostsample.dask.summary`.
+    bank : {"auto", "memory", "disk", "columns"} with settings, default "auto"
+        Where a worker keeps the bins of its rows: in memory, of dense rows also on disk; of sparse
+        ones in memory up to 256 MiB, else "columns" bins the columns that a search asks for.
+        ``reference=n`` is the number of rows that bin edges come from, 65,536 by default: see
+        `boostsample.dask.summary`.
     verbose, checkpoint, checkpoint_seconds : object
         The checkpoint is a file of the process of `fit`.
     class_weight : "balanced", mapping of class to weight, or None
@@ -105,7 +107,7 @@ class DaskBoostSampleClassifier(
         families: Sequence[str | Family] | Mapping[str, Any] | str | None = None,
         random_state: Any = None,
         n_jobs: int = 1,
-        bank: str = "memory",
+        bank: str = "auto",
         verbose: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 60.0,
@@ -149,8 +151,9 @@ class DaskBoostSampleClassifier(
         Parameters
         ----------
         X : Dask array (n, ...), data frame (n, d) or bag of rows, list of delayed parts, or path
-            Numbers and truth values; NaN means missing. A path is that of a folder of `.npy` or
-            Parquet files, or of one file, which all workers can read under this name.
+            Numbers and truth values; NaN means missing. Blocks of an array, or delayed parts, may
+            all be SciPy sparse matrices or arrays; they stay sparse. A path is that of a folder of
+            `.npy` or Parquet files, or of one file, which all workers can read under this name.
         y : Dask array, series or bag (n,) or (n, K), list of delayed parts, column, or path
             With the parts of X; or the name of a column, of a data frame or of Parquet files; or,
             for `.npy` files, the number of a column or the path of a folder of files. Class labels,
@@ -356,7 +359,8 @@ class DaskBoostSampleClassifier(
 
 def _block(X: Any, model: Any, method: str, empty: Any) -> Any:
     """The answer for one chunk; chunks of collections may be empty."""
-    return np.asarray(getattr(model, method)(X), empty.dtype) if len(X) else empty
+    n = X.shape[0] if hasattr(X, "shape") else len(X)  # sparse blocks have no length
+    return np.asarray(getattr(model, method)(X), empty.dtype) if n else empty
 
 
 def _partition(frame: Any, model: Any, method: str, empty: Any) -> Any:

@@ -9,18 +9,25 @@ import os
 import shutil
 import uuid
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, vstack
 
-from boostsample.banks.bank_forms import bank_settings
+from boostsample.banks.bank_forms import AUTO_BANK, automatic_form, bank_settings
 from boostsample.banks.row_chunks import (
+    Cuts,
     bins_of_rows,
     disk_bank_of_chunks,
     memory_bank_of_chunks,
+)
+from boostsample.banks.shard_columns import (
+    PackedCuts,
+    ShardColumnBank,
+    memory_bank_of_columns,
 )
 from boostsample.checks import check_integer
 from boostsample.classifier.inputs.fit_inputs import mapped_factors
@@ -66,7 +73,7 @@ class ShardSource:
     facts: TableFacts
     class_factor: NDArray[np.float64] | None
     form: str
-    tile_bytes: int | None
+    settings: Mapping[str, Any]
 
     @property
     def n_examples(self) -> int:
@@ -78,8 +85,16 @@ class ShardSource:
         n, facts = self.n_examples, self.facts
         Y = np.empty((n, facts.n_labels), np.int8)
         weight = None if self.class_factor is None else np.empty(n)
-        chunks = self._chunks(Y, weight)
-        content = facts.families, n, facts.cuts, chunks, self.tile_bytes
+        tile_bytes = self.settings.get("tile_bytes")
+        if isinstance(facts.cuts, PackedCuts):
+            matrix = vstack([rows for _, rows in self._examples(Y, weight)]).tocsc()
+            of_table = facts.families, matrix, facts.cuts
+            if self.form == "memory":
+                return ShardData(memory_bank_of_columns(*of_table, tile_bytes), Y, weight)
+            bank_of_columns = ShardColumnBank(*of_table, self.settings["cache_bytes"])
+            return ShardData(bank_of_columns, Y, weight)
+        chunks = self._chunks(facts.cuts, self._examples(Y, weight))
+        content = facts.families, n, facts.cuts, chunks, tile_bytes
         if self.form == "memory":
             return ShardData(memory_bank_of_chunks(*content), Y, weight)
         folder = scratch_here() / f"bank-{uuid.uuid4().hex}"
@@ -92,9 +107,20 @@ class ShardSource:
         return ShardData(bank, Y, weight)
 
     def _chunks(
-        self, Y: NDArray[np.int8], weight: NDArray[np.float64] | None
+        self, cuts: Cuts, examples: Iterable[tuple[int, NDArray[Any]]]
     ) -> Iterator[NDArray[np.uint8]]:
-        """The bins of all rows, chunk by chunk; writes their labels and weights on the way."""
+        """The bins of all rows, chunk by chunk."""
+        for number, rows in examples:
+            for start in range(0, rows.shape[0], _CHUNK_ROWS):
+                with naming_part(number, self.parts[number - self.first].place):
+                    chunk = rows[start : start + _CHUNK_ROWS]
+                    bins = bins_of_rows(self.facts.families, chunk, cuts)
+                yield bins
+
+    def _examples(
+        self, Y: NDArray[np.int8], weight: NDArray[np.float64] | None
+    ) -> Iterator[tuple[int, Any]]:
+        """Number and examples of each part; writes their labels and weights on the way."""
         at, facts = 0, self.facts
         for number, part in enumerate(self.parts, self.first):
             n = facts.n_rows[number]
@@ -114,9 +140,7 @@ class ShardSource:
                 Y[place], factors = self._labels(rows)
                 if weight is not None:
                     weight[place] = factors if rows.weight is None else rows.weight * factors
-                for start in range(0, n, _CHUNK_ROWS):
-                    examples = rows.X[start : start + _CHUNK_ROWS]
-                    yield bins_of_rows(facts.families, examples, facts.cuts)
+            yield number, rows.X
             at += n
 
     def _labels(self, rows: PartRows) -> tuple[NDArray[np.int8], Any]:
@@ -157,7 +181,7 @@ def read_table(
     sample_weight: Any = None,
     *,
     families: Any = None,
-    bank: str = "memory",
+    bank: str = "auto",
     weight_init: str = "balanced",
     class_weight: Any = None,
     n_shards: int | None = None,
@@ -166,10 +190,10 @@ def read_table(
     form, settings_of_form = parse_name(bank)
     if form == "lazy":
         raise SettingError(
-            "on a cluster, bank must be 'memory' or 'disk', got 'lazy', whose shards would read "
-            "their parts in each round"
+            "on a cluster, bank must be 'auto', 'memory', 'disk' or 'columns', got 'lazy', whose "
+            "shards would read their parts in each round"
         )
-    of_bank = bank_settings(form, settings_of_form)
+    of_bank = {} if bank == AUTO_BANK else bank_settings(form, settings_of_form)
     n_workers = len(client.nthreads())
     if n_shards is None and not n_workers:
         raise DataError("the cluster has no worker; start one, or wait by client.wait_for_workers")
@@ -181,13 +205,32 @@ def read_table(
         if of_files
         else parts_of_collections(X, y, sample_weight)
     )
-    facts = _facts(client, table, of_bank["reference"] or REFERENCE, families, weight_init)
+    facts = _facts(client, table, of_bank.get("reference") or REFERENCE, families, weight_init)
     factor = None
     if sample_weight is not None or class_weight is not None:
         factor = class_factors(class_weight, facts)
-    of_run = facts, factor, form, of_bank["tile_bytes"]
     runs = cut_shards(facts.n_rows, n_shards)
+    most_rows = max(sum(facts.n_rows[run]) for run in runs)
+    if bank == AUTO_BANK:
+        form = _automatic_form(facts, most_rows)
+        of_bank = bank_settings(form, {})
+    kind, suitable = "dense", "disk"
+    if isinstance(facts.cuts, PackedCuts):
+        kind, suitable = "sparse", "columns"
+    if form not in ("memory", suitable):
+        raise SettingError(
+            f"on a cluster, bank must be 'auto', 'memory' or {suitable!r} for {kind} blocks, got "
+            f"{bank!r}"
+        )
+    of_run = facts, factor, form, of_bank
     return facts, [ShardSource(tuple(table.parts[run]), run.start, *of_run) for run in runs]
+
+
+def _automatic_form(facts: TableFacts, n: int) -> str:
+    """The form that "auto" stands for, of shards of at most n rows: as in one process."""
+    if not isinstance(facts.cuts, PackedCuts):
+        return "memory"
+    return automatic_form(csr_array((n, 1)), facts.cuts.n_bins.size)
 
 
 def _facts(

@@ -23,14 +23,27 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import vstack
 from sklearn.utils import check_array
 
 from boostsample.banks.binning import find_cuts
 from boostsample.banks.row_chunks import Cuts, cuts_of_rows
+from boostsample.banks.shard_columns import PackedCuts
 from boostsample.checks import WEIGHT_RANGE, check_example_weight
-from boostsample.classifier.inputs.fit_inputs import as_numbers, make_families, merged_columns
+from boostsample.classifier.inputs.fit_inputs import (
+    as_numbers,
+    enough_rows,
+    make_families,
+    merged_columns,
+)
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
 from boostsample.classifier.inputs.seen_columns import SeenColumns, check_container
+from boostsample.dask.sparse_parts import (
+    StoredValues,
+    canonical_rows,
+    cuts_of_sparse_parts,
+    n_stored_of_parts,
+)
 from boostsample.errors import DataError, ShardError, one_line
 from boostsample.family import Family
 from boostsample.hashing import crc32_of_arrays
@@ -53,9 +66,12 @@ _OF_WEIGHTS = {"size": "sum", "sum": "sum", "min": "min", "max": "max"}
 
 
 class PartRows(NamedTuple):
-    """Rows of weight above 0 of one part; names of the columns, if X was a data frame."""
+    """Rows of weight above 0 of one part; names of the columns, if X was a data frame.
 
-    X: NDArray[Any]
+    X is an array, or a matrix in canonical CSR format.
+    """
+
+    X: Any
     y: NDArray[Any]
     weight: NDArray[np.float64] | None
     names: tuple[Any, ...] | None
@@ -82,21 +98,22 @@ def naming_part(number: int, place: str) -> Iterator[None]:
 
 def checksum(rows: PartRows) -> int:
     """CRC-32 of examples, labels, weights and names of columns."""
-    y = rows.y
+    X, y = [rows.X], rows.y
+    if hasattr(rows.X, "indptr"):
+        X = [rows.X.data, rows.X.indices, rows.X.indptr, np.array(rows.X.shape)]
     if y.dtype.kind in "OT":
         y = np.frombuffer(repr(y.tolist()).encode("utf-8", "surrogatepass"), np.uint8)
-    arrays = [rows.X, y] if rows.weight is None else [rows.X, y, rows.weight]
+    arrays = [*X, y] if rows.weight is None else [*X, y, rows.weight]
     return crc32_of_arrays(*arrays, np.frombuffer(repr(rows.names).encode(), np.uint8))
 
 
 def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
     """The checked rows of a part; None if none has weight."""
-    if hasattr(X, "tocsr"):
-        raise DataError(
-            "X must be a table of numbers in chunks of NumPy arrays or data frames, got sparse "
-            "chunks; convert them by X.map_blocks(lambda chunk: chunk.toarray())"
-        )
-    X = np.asarray(X) if isinstance(X, list | tuple) else frame_of(X)  # a list of a bag
+    is_sparse = hasattr(X, "tocsr")
+    if is_sparse:
+        X = canonical_rows(X)
+    else:
+        X = np.asarray(X) if isinstance(X, list | tuple) else frame_of(X)  # a list of a bag
     labels = class_values(y)
     n = labels.shape[0]
     if X.shape[0] != n:
@@ -122,7 +139,7 @@ def checked_rows(X: Any, y: Any, weight: Any = None) -> PartRows | None:
                     f"({dtype}); encode it first, for example by dask.dataframe.get_dummies after "
                     "X.categorize(), or drop it"
                 )
-    examples = as_numbers(X, check_array)
+    examples = X if is_sparse else as_numbers(X, check_array)
     if weight is None or weight.all():
         return PartRows(examples, labels, weight, names)
     weighted = weight > 0
@@ -133,14 +150,15 @@ class PartSummary(NamedTuple):
     """What a worker finds out about one part; of a part without weight only `n_rows`, 0.
 
     `sample` are some rows, in random order; `distinct` all values of each column of a table, None
-    for more than 255; `weights` the `size`, `sum`, `min` and `max` of those of each class. `sides`
-    float64 (K, 4) are total weight and weighted sum of the balanced initial weights of the
-    positive, and of the negative rows of several labels.
+    for more than 255, or `stored` those of a sparse one; `weights` the `size`, `sum`, `min` and
+    `max` of those of each class. `sides` float64 (K, 4) are total weight and weighted sum of the
+    balanced initial weights of the positive, and of the negative rows of several labels.
     """
 
     n_rows: int
-    sample: NDArray[Any]
+    sample: Any
     distinct: list[NDArray[np.float32] | None]
+    stored: StoredValues | None
     names: tuple[Any, ...] | None
     classes: NDArray[Any]
     multi_label: bool
@@ -161,10 +179,12 @@ def summarise(
     rows = checked_rows(X, y, weight)
     if rows is None:
         nothing = np.empty(0)
-        return PartSummary(0, nothing, [], None, nothing, False, None, None, 0)
+        return PartSummary(0, nothing, [], None, None, nothing, False, None, None, 0)
     sample = rows.X[_drawn(rows.X.shape[0], number, n_sample)]
-    distinct = []
-    if rows.X.ndim == 2:
+    distinct, stored = [], None
+    if hasattr(rows.X, "tocsr"):
+        stored = StoredValues.of(rows.X)
+    elif rows.X.ndim == 2:
         distinct = [_distinct(a, b) for a, b in zip(rows.X.T, sample.T, strict=True)]
     many, n = rows.y.ndim == 2, rows.X.shape[0]
     if many:
@@ -174,7 +194,7 @@ def summarise(
     weights = pd.Series(rows.weights).groupby(codes).agg([*_OF_WEIGHTS])
     sides = _label_sides(rows, weight_init) if many else None
     return PartSummary(
-        n, sample, distinct, rows.names, classes, many, weights, sides, checksum(rows)
+        n, sample, distinct, stored, rows.names, classes, many, weights, sides, checksum(rows)
     )
 
 
@@ -213,7 +233,7 @@ class TableFacts(NamedTuple):
     n_rows: list[int]
     checksums: list[int]
     families: list[Family]
-    cuts: Cuts
+    cuts: Cuts | PackedCuts
     n_reference: int
     seen: SeenColumns
     classes: NDArray[Any]
@@ -238,6 +258,7 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
     for at, part in with_rows:
         for kind, of_part, of_head in (
             ("columns", part.sample.shape[1:], head.sample.shape[1:]),
+            ("kind of blocks", _kind(part), _kind(head)),
             ("names of columns", part.names, head.names),
             ("kind of y", part.multi_label, head.multi_label),
         ):
@@ -250,9 +271,21 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
     classes, weights = _merged_classes(parts)
     rows = _merged_sample(parts, reference)
     seen = SeenColumns.of(rows.shape[1], head.names)
-    of_table = make_families(families, rows, rows, seen)
-    cuts = cuts_of_rows(of_table, rows)
-    _exact(of_table, parts, cuts)
+    n_rows = sum(part.n_rows for part in parts)
+    stored = [part.stored for part in parts if part.stored is not None]
+    cuts: Cuts | PackedCuts
+    if stored:
+        n_stored = n_stored_of_parts(stored, rows.shape[1])
+        enough = enough_rows(n_stored, n_rows) if families is None else None
+        families = families if enough is None else {"columns": enough}
+        of_table = make_families(families, rows, rows, seen)
+        cuts = cuts_of_sparse_parts(of_table, stored, n_rows, n_stored, rows)
+        n_bins = cuts.n_bins
+    else:
+        of_table = make_families(families, rows, rows, seen)
+        cuts = cuts_of_rows(of_table, rows)
+        _exact(of_table, parts, cuts)
+        n_bins = cuts[1]
     return TableFacts(
         [part.n_rows for part in summaries],
         [part.checksum for part in summaries],
@@ -264,7 +297,7 @@ def merged(summaries: Sequence[PartSummary], families: Any, reference: int) -> T
         head.multi_label,
         weights,
         _offsets(parts, classes.size),
-        merged_columns(of_table, cuts[1], rows),
+        merged_columns(of_table, n_bins, rows),
     )
 
 
@@ -292,11 +325,16 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], Any]:
     return classes, weights
 
 
-def _merged_sample(parts: Sequence[PartSummary], reference: int) -> NDArray[Any]:
-    """The same share of the rows of each part, from their samples."""
+def _kind(part: PartSummary) -> str:
+    return "dense" if part.stored is None else "sparse"
+
+
+def _merged_sample(parts: Sequence[PartSummary], reference: int) -> Any:
+    """The same share of the rows of each part, from their samples; a sparse one in CSC format."""
     share = min(part.sample.shape[0] / part.n_rows for part in parts)
     share = min(share, reference / sum(part.n_rows for part in parts))
-    return np.concatenate([part.sample[: math.ceil(share * part.n_rows - 1e-9)] for part in parts])
+    rows = [part.sample[: math.ceil(share * part.n_rows - 1e-9)] for part in parts]
+    return np.concatenate(rows) if parts[0].stored is None else vstack(rows).tocsc()
 
 
 def _exact(families: Sequence[Family], parts: Sequence[PartSummary], cuts: Cuts) -> None:

@@ -191,7 +191,7 @@ def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None
         read_table(client, frame, labels.repartition((0, 41, 80, 119)), None)
     with pytest.raises(DataError, match=r"by a shuffle, .*client.persist"):
         read_table(client, frame.shuffle("r"), labels, None)
-    with pytest.raises(SettingError, match="bank must be 'memory' or 'disk', got 'lazy'"):
+    with pytest.raises(SettingError, match=r"bank must be .* or 'columns', got 'lazy'"):
         read_table(client, X, y, None, bank="lazy")
     with pytest.raises(DataError, match="cannot be read on the worker"):
         read_table(client, tmp_path / "no", 0, None)

@@ -203,16 +203,23 @@ def make_families(families: Any, X: Any, examples: Any, seen: SeenColumns) -> li
 
 
 def columns_of_enough_rows(X: Any) -> NDArray[np.intp] | None:
-    """The columns of a very wide sparse matrix with values in enough rows to learn from.
+    """The columns of a very wide sparse matrix with values in enough rows; None for other X.
 
-    These are at least 5 rows, and a thousandth of all. None for other X, for all columns, and if no
-    column has enough.
+    See `enough_rows`.
     """
     if not hasattr(X, "tocsc") or X.shape[1] <= MOST_WIDE:
         return None
-    n_stored = np.diff(X.tocsc().indptr)
-    enough = np.flatnonzero(n_stored >= max(_FEWEST_STORED, X.shape[0] / 1000))
-    return enough if 0 < enough.size < n_stored.size else None
+    return enough_rows(np.diff(X.tocsc().indptr), X.shape[0])
+
+
+def enough_rows(n_stored: NDArray[Any], n: int) -> NDArray[np.intp] | None:
+    """Columns of a very wide sparse matrix of n rows, of which so many store a value.
+
+    Enough to learn from are at least 5 rows, and a thousandth of all. None for all columns, if none
+    has enough, and for matrices that are not very wide.
+    """
+    enough = np.flatnonzero(n_stored >= max(_FEWEST_STORED, n / 1000))
+    return enough if n_stored.size > MOST_WIDE and 0 < enough.size < n_stored.size else None
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
