@@ -264,32 +264,99 @@ def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = N
     >>> columns_merged_by_float32(np.array([[1e9, 1e-50, 1], [1e9 + 1, 2e-50, 1]]))
     [0, 1]
     """
-    if table.dtype.kind not in "iuf" or table.dtype == np.float32 or table.dtype.itemsize < 4:
+    if not float32_may_merge(table.dtype):
         return []
     n, d = table.shape
     may_be = np.ones(d, bool) if constant is None else constant
-    with np.errstate(over="ignore", invalid="ignore"):
-        if hasattr(table, "tocsc"):
-            values, counts = table.data, np.diff(table.indptr)
-            column = np.repeat(np.arange(d), counts)
-            pairs = _merged(values[:-1], values[1:]) & (column[:-1] == column[1:])
-            merged = 100 * np.bincount(column[:-1][pairs], minlength=d) > counts
-            stored = np.flatnonzero(counts)
-            if stored.size:
-                starts = table.indptr[stored]
-                rest = np.where(counts[stored] < n, 0, values[starts])  # zeros that are not stored
-                lows = np.fmin(np.fmin.reduceat(values, starts), rest)
-                highs = np.fmax(np.fmax.reduceat(values, starts), rest)
-                merged[stored] |= _merged(lows, highs) & may_be[stored]
-        else:
-            rows = table[np.unique(np.linspace(0, n - 1, _COMPARED_ROWS).astype(np.intp))]
-            merged = 100 * _merged(rows[:-1], rows[1:]).sum(axis=0) > len(rows)
-            columns = np.flatnonzero(may_be)
+    if hasattr(table, "tocsc"):
+        stored = StoredMerges(d, table.dtype)
+        stored.add(table)
+        merged = stored.columns(n, may_be)
+    else:
+        merged = neighbours_merged(table[compared_rows(n)])
+        columns = np.flatnonzero(may_be)
+        with np.errstate(over="ignore", invalid="ignore"):
             for block in np.array_split(columns, columns.size // 64 + 1):
                 part = table[:, block]
                 merged[block] |= _merged(np.fmin.reduce(part, axis=0), np.fmax.reduce(part, axis=0))
     found: list[int] = np.flatnonzero(merged).tolist()
     return found
+
+
+def float32_may_merge(dtype: np.dtype[Any]) -> bool:
+    """Whether float32 may merge different values of this type."""
+    return dtype.kind in "iuf" and dtype.itemsize >= 4 and dtype.newbyteorder("=") != np.float32
+
+
+def compared_rows(n: int) -> NDArray[np.intp]:
+    """The rows of n whose neighbours are compared."""
+    return np.unique(np.linspace(0, n - 1, _COMPARED_ROWS).astype(np.intp))
+
+
+def neighbours_merged(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Of which columns float32 merges more than 1 % of the neighbours: bool (d,)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        merged: NDArray[np.bool_] = 100 * _merged(rows[:-1], rows[1:]).sum(axis=0) > len(rows)
+    return merged
+
+
+class RowMerges:
+    """The columns of a table in blocks of rows that float32 merges; all values count."""
+
+    def __init__(self, n_rows: int, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self._at = compared_rows(n_rows)
+        self._rows = np.empty((self._at.size, n_columns), dtype)
+        self._ends: list[NDArray[Any]] = []
+
+    def add(self, block: NDArray[Any], first: int) -> None:
+        """Add rows from number `first` on, in order."""
+        start, stop = np.searchsorted(self._at, [first, first + len(block)])
+        self._rows[start:stop] = block[self._at[start:stop] - first]
+        ends = [np.fmin.reduce(block, axis=0), np.fmax.reduce(block, axis=0)]
+        if self._ends:
+            ends = [np.fmin(self._ends[0], ends[0]), np.fmax(self._ends[1], ends[1])]
+        self._ends = ends
+
+    def columns(self) -> NDArray[np.bool_]:
+        """The merged columns: bool (d,)."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            of_ends: NDArray[np.bool_] = _merged(*self._ends)
+        return neighbours_merged(self._rows) | of_ends
+
+
+class StoredMerges:
+    """The columns of a sparse matrix in blocks of rows that float32 merges."""
+
+    def __init__(self, n_columns: int, dtype: np.dtype[Any]) -> None:
+        self._counts, self._pairs = np.zeros((2, n_columns), np.int64)
+        self._lows, self._highs = np.zeros((2, n_columns), dtype)
+
+    def add(self, matrix: Any) -> None:
+        """Add rows, in CSC format."""
+        values, counts = matrix.data, np.diff(matrix.indptr)
+        column = np.repeat(np.arange(counts.size), counts)
+        with np.errstate(over="ignore", invalid="ignore"):
+            pairs = _merged(values[:-1], values[1:]) & (column[:-1] == column[1:])
+        self._pairs += np.bincount(column[:-1][pairs], minlength=counts.size)
+        stored = np.flatnonzero(counts)
+        if stored.size:
+            starts = matrix.indptr[stored]
+            for ends, bound in ((self._lows, np.fmin), (self._highs, np.fmax)):
+                of_block = bound.reduceat(values, starts)
+                before = np.where(self._counts[stored] > 0, ends[stored], of_block)
+                ends[stored] = bound(before, of_block)
+        self._counts += counts
+
+    def columns(self, n: int, constant: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """The merged columns of n rows, bool (d,), as of `columns_merged_by_float32`."""
+        has_rest = self._counts < n  # zeros that are not stored
+        lows = np.where(has_rest, np.fmin(self._lows, 0), self._lows)
+        highs = np.where(has_rest, np.fmax(self._highs, 0), self._highs)
+        with np.errstate(over="ignore", invalid="ignore"):
+            of_ends = _merged(lows, highs) & (self._counts > 0)
+        merged: NDArray[np.bool_] = of_ends if constant is None else of_ends & constant
+        merged |= 100 * self._pairs > self._counts
+        return merged
 
 
 def _merged(first: Any, second: Any) -> Any:

@@ -19,7 +19,7 @@ from boostsample.checks import check_rows
 from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_arrays, sha256_of_json
 
-_BLOCK_VALUES = 2**23
+_BLOCK_VALUES, _CHUNK_BYTES = 2**23, 2**27
 
 __all__ = ["ColumnTable"]
 
@@ -44,9 +44,13 @@ class ColumnTable(abc.ABC):
     ----------
     shape : tuple of int, (n, d)
         Rows selected and columns.
+    column_chunk : int
+        Columns that are stored together: reading blocks of a multiple of it, from a multiple of it
+        on, decodes nothing twice. 1 unless a subclass sets it.
     """
 
     ndim = 2
+    column_chunk = 1
     dtype = np.dtype(np.float32)
 
     def __init__(
@@ -59,6 +63,7 @@ class ColumnTable(abc.ABC):
         self.column_names = column_names
         self.values = values
         self.shape = n_rows, n_columns
+        self._merged: set[int] = set()  # of the source, shared by all tables of its rows
         self._rows: NDArray[np.int64] | None = None
         self._columns: NDArray[np.int64] | None = None
 
@@ -135,6 +140,16 @@ class ColumnTable(abc.ABC):
         wanted, inverse = np.unique(self._check(columns), return_inverse=True)
         return self._selected(self.read_codes(wanted), inverse)
 
+    def merged_columns(self) -> list[int]:
+        """Columns read so far whose different values float32 merges, see `boostsample.checks`.
+
+        A subclass that reads other numbers adds their columns of the source to `_merged`.
+        """
+        merged = sorted(self._merged)
+        if self._columns is not None:
+            merged = np.flatnonzero(np.isin(self._columns, merged)).tolist()
+        return merged
+
     def _check(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
         checked = check_rows(columns, self.shape[1], "columns of the table")
         if self._columns is None:
@@ -154,11 +169,24 @@ class ColumnTable(abc.ABC):
     def digest(self) -> str:
         """SHA-256 of all values in the selected rows; reads the table once."""
         read = self.columns_at if self.values is None else self.codes_at
-        step = max(_BLOCK_VALUES // max(self.shape[0], 1), 1)
+        step = chunked_width(self, max(_BLOCK_VALUES // max(self.shape[0], 1), 1))
         blocks = (
             np.arange(at, min(at + step, self.shape[1])) for at in range(0, self.shape[1], step)
         )
         return sha256_of_json([sha256_of_arrays(read(block)) for block in blocks])
+
+
+def chunked_width(X: Any, width: int, n_threads: int = 1) -> int:
+    """Columns of a block: a multiple of `column_chunk` of X near `width`, or `width`.
+
+    It is `width` if X is no table by columns, its columns were rearranged, or a block of one chunk
+    took more than 128 MiB in all threads together.
+    """
+    if not isinstance(X, ColumnTable) or X._columns is not None:
+        return width
+    chunk = X.column_chunk
+    fits = 4 * n_threads * X.shape[0] * chunk <= _CHUNK_BYTES
+    return max(width // chunk, 1) * chunk if fits else width
 
 
 class JoinedTable(ColumnTable):
@@ -177,10 +205,17 @@ class JoinedTable(ColumnTable):
             values = None
         names = getattr(first, "column_names", None)
         super().__init__(first.shape[0] + second.shape[0], first.shape[1], names, values)
+        self.column_chunk = max(getattr(part, "column_chunk", 1) for part in self._parts)
 
     def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
         """As of `ColumnTable`."""
         return np.concatenate([_columns_of(part, columns) for part in self._parts], axis=1)
+
+    def merged_columns(self) -> list[int]:
+        """As of `ColumnTable`."""
+        tables = [part for part in self._parts if isinstance(part, ColumnTable)]
+        merged = {column for table in tables for column in table.merged_columns()}
+        return sorted(merged)
 
     def read_codes(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
         """As of `ColumnTable`."""

@@ -72,6 +72,7 @@ from boostsample.classifier.prediction.probabilities import (
     largest_score,
 )
 from boostsample.classifier.stable_selection import StableSelectionMixin
+from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.learner import Learner
@@ -419,7 +420,9 @@ class BoostSampleClassifier(
 
         edges_from = rows.train if rows.train.size < rows.labels.shape[0] else None
         bank = make_bank(self.bank, families, rows.examples, edges_from, n_jobs=self.n_jobs)
-        warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
+        by_columns = isinstance(rows.examples, ColumnTable)
+        if not by_columns:
+            warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         offset = np.zeros(rows.labels.shape[1])
         if multi_label:
             of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
@@ -464,6 +467,8 @@ class BoostSampleClassifier(
             rounds=rounds,
         )
         evaluation.end()
+        if by_columns:  # it has been read by now
+            warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         chosen = rounds[: evaluation.n_rounds() * n_members]
         state = run.state(booster, chosen, evaluation.history(rounds))
         state = replace(state, validation_error=evaluation.errors, stopped=stopped)

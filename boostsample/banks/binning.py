@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer, check_rows
+from boostsample.column_table import chunked_width
 from boostsample.errors import DataError
 from boostsample.family import BinnedFeatures, Family, pixel_major
 from boostsample.kernels import cuts as kernels
@@ -321,17 +322,26 @@ def feature_blocks(
 
 
 def blocks_by_family(
-    families: Sequence[Family], first: NDArray[np.int64], features: NDArray[np.int64], size: int
+    families: Sequence[Family],
+    first: NDArray[np.int64],
+    features: NDArray[np.int64],
+    size: int,
+    chunk: int = 1,
 ) -> Iterator[tuple[Family, NDArray[np.int64], slice]]:
     """Ascending features in blocks of at most `size`: the family, local indices, positions.
 
-    `first` are the first features of the families, and the number of all.
+    `first` are the first features of the families, and the number of all. With a `chunk` above 1, a
+    block lies between two successive multiples of `size` in its family.
     """
     ends = np.searchsorted(features, first).tolist()
     for number, family in enumerate(families):
-        for start in range(ends[number], ends[number + 1], size):
-            part = slice(start, min(start + size, ends[number + 1]))
-            yield family, features[part] - first[number], part
+        start = ends[number]
+        while start < ends[number + 1]:
+            local = features[start : start + size][: ends[number + 1] - start] - first[number]
+            if chunk > 1:
+                local = local[local < (local[0] // size + 1) * size]
+            yield family, local, slice(start, start + local.size)
+            start += local.size
 
 
 class BinnedBlock(NamedTuple):
@@ -357,12 +367,14 @@ def binned_blocks(
 
     `rows` are the reference rows. The float32 values of the blocks of all threads together take
     1/32 of the bank; each takes at least 8 MiB, and at most `most` bytes. `bins` uint8 (F, N) is
-    written to, if given. The error of the first failing block is raised. At most 2 * threads blocks
-    wait to be taken; close the iterator to cancel the rest.
+    written to, if given. Tables by columns are read in whole chunks, see `chunked_width`. The error
+    of the first failing block is raised. At most 2 * threads blocks wait to be taken; close the
+    iterator to cancel the rest.
     """
     n, n_features = X.shape[0], sum(family.n_features for family in families)
     threads = n_threads(n_jobs)
     size = min(max(SMALL_BLOCK, n_features * n // (32 * threads)), most) // (4 * n) or 1
+    size = chunked_width(X, size, threads)
 
     def binned(family: Family, block: slice, local: NDArray[np.int64]) -> BinnedBlock:
         out = None if bins is None else bins[block]

@@ -23,6 +23,7 @@ from boostsample.banks.bank import Bank, View, digest_of_examples
 from boostsample.banks.binning import bin_features, blocks_by_family, reference_rows
 from boostsample.banks.lazy import SlotCache
 from boostsample.checks import check_integer
+from boostsample.column_table import chunked_width
 from boostsample.errors import SettingError
 from boostsample.family import BinnedFeatures, Family
 from boostsample.hashing import sha256_of_arrays
@@ -141,8 +142,10 @@ class ColumnBank(Bank):
             )
         at = self._bins.find(wanted)
         new = np.flatnonzero(at < 0)
-        size, n = max(_BLOCK_VALUES // self.n_examples, 1), self._n_threads
-        parts = [*blocks_by_family(self.families, self.first, wanted[new], size)]
+        n = self._n_threads
+        size = chunked_width(self._X, max(_BLOCK_VALUES // self.n_examples, 1), n)
+        chunk = getattr(self._X, "column_chunk", 1)
+        parts = [*blocks_by_family(self.families, self.first, wanted[new], size, chunk)]
         for first in range(0, len(parts), n):
             for (_, _, part), binned in self._binned(parts[first : first + n]):
                 chosen = wanted[new[part]]

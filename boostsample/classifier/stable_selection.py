@@ -225,7 +225,6 @@ class StableSelectionMixin:
         rows, _, multi_label, seen = check_fit_inputs(self, X, y, sample_weight, numbers=numbers)
         families = make_families(self.families, X, rows.examples, seen)
         bank = make_bank(self.bank, families, rows.examples, None, n_jobs=self.n_jobs)
-        warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         stream = np.random.SeedSequence(fit_seed(self.random_state), spawn_key=(_STREAM,))
         of_rows, of_halves = stream.spawn(2)
         rng = np.random.default_rng(of_rows)
@@ -246,6 +245,7 @@ class StableSelectionMixin:
         for half, seed in zip(itertools.chain.from_iterable(pairs), seeds, strict=True):
             booster = self._booster_of_half(bank, rows, half, n_chosen, strategy, seed)
             chosen.append(chosen_features(booster, bank.reader(half), half, n_chosen))
+        warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         bounds = (expected_false(n_chosen, p, n_shares, n_pairs, name) for name in BOUNDS)
         candidates = grouped_features(bank, chosen, correlated, rng)
         threshold = n_shares / (2 * n_pairs)

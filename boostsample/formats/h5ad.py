@@ -9,7 +9,8 @@ https://anndata.readthedocs.io/en/stable/fileformat-prose.html as anndata 0.7 an
   rows and become a CSC matrix of SciPy in memory: 8 bytes for each stored value.
 
 Stored NaN are missing values; what a sparse matrix does not store is 0. Values are rounded to
-float32.
+float32; genes whose different values become equal are a warning: of a CSR matrix when it is read,
+of a table at the end of a fit, among the genes that it has read.
 """
 
 from __future__ import annotations
@@ -24,6 +25,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import (
+    RowMerges,
+    StoredMerges,
+    columns_merged_by_float32,
+    float32_may_merge,
+    warn_of_merged_columns,
+)
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.formats.hdf5_heaps import check_heaps
@@ -377,18 +385,24 @@ class DenseFileTable(ColumnTable):
         with open_hdf5(self._source.path, self._source.stamp) as file:
             data = member(file, self._source.place, str(self._source.path))
             size = data.dtype.itemsize
+            may_merge = float32_may_merge(data.dtype)
             gap = self.column_chunk if self.column_chunk > 1 else _SIEVE_BYTES // size
             for start, stop in _runs(columns, columns + 1, gap):
                 first, last = columns[start], columns[stop - 1] + 1
                 rows = max(_BLOCK_BYTES // (size * int(last - first)), 1)
                 rows = -(-rows // self._chunk_rows) * self._chunk_rows
                 places = columns[start:stop] - first
+                merges = RowMerges(self._n_rows, places.size, data.dtype) if may_merge else None
                 for row in range(0, self._n_rows, rows):
                     block = data[row : row + rows, first:last]
                     if places.size < last - first:
                         block = block[:, places]
+                    if merges is not None:
+                        merges.add(block, row)
                     with np.errstate(over="ignore"):
                         table[start:stop, row : row + rows] = block.T
+                if merges is not None:
+                    self._merged.update(columns[start:stop][merges.columns()].tolist())
             _check_finite(table, columns, self)
         return table
 
@@ -463,6 +477,11 @@ class CSCFileTable(ColumnTable):
                     shape=(last - first, self._n_rows),
                 )
                 matrix.toarray(out=table[first:last])
+                if float32_may_merge(data.dtype):
+                    parts_read = data[chosen], matrix.indices, matrix.indptr
+                    by_column = sparse.csc_matrix(parts_read, (self._n_rows, last - first))
+                    merged = columns_merged_by_float32(by_column)
+                    self._merged.update(columns[first:last][merged].tolist())
         _check_finite(table, columns, self)
         return table
 
@@ -513,6 +532,7 @@ def _csc_in_memory(
     n_values = int(starts[-1])
     check_memory(8 * n_values, where, "write X as CSC: adata.X = adata.X.tocsc()")
     data, indices = group["data"], group["indices"]
+    merges = StoredMerges(d, data.dtype) if float32_may_merge(data.dtype) else None
     blocks = [0]
     while blocks[-1] < n:
         stop = int(np.searchsorted(starts, starts[blocks[-1]] + _BLOCK_ENTRIES, side="right")) - 1
@@ -530,19 +550,24 @@ def _csc_in_memory(
     ends = indptr[:-1].astype(np.int64)
     for first, last in ranges:
         begin = starts[first]
-        block, infinite = _as_float32(data[begin : starts[last]])
+        exact = data[begin : starts[last]]
+        block, infinite = _as_float32(exact)
         columns = indices[begin : starts[last]].astype(np.int64)
         if infinite is not None:
             row = int(np.searchsorted(starts, begin + infinite, side="right")) - 1
             raise _infinite(where, names[int(columns[infinite])], cell_ids[row])
-        by_column = sparse.csr_matrix(
-            (block, columns, starts[first : last + 1] - begin), (last - first, d)
-        ).tocsc()
+        places = columns, starts[first : last + 1] - begin
+        by_column = sparse.csr_matrix((block, *places), (last - first, d)).tocsc()
+        if merges is not None:
+            merges.add(sparse.csr_matrix((exact, *places), (last - first, d)).tocsc())
         sizes = np.diff(by_column.indptr)
         target = np.repeat(ends - by_column.indptr[:-1], sizes) + np.arange(block.size)
         rows[target] = by_column.indices + first
         values[target] = by_column.data
         ends += sizes
+    if merges is not None:
+        merged = np.flatnonzero(merges.columns(n)).tolist()
+        warn_of_merged_columns([f"{where}: {names[column]}" for column in merged])
     matrix = sparse.csc_matrix((values, rows, indptr), shape=shape, copy=False)
     matrix.sum_duplicates()
     infinite_sums = np.isinf(matrix.data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from boostsample import BoostSampleClassifier
+from boostsample.banks import binning, column_bank
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_forms import automatic_form, make_bank
 from boostsample.banks.column_bank import ColumnBank
@@ -90,6 +92,39 @@ def test_bins_and_cuts_are_those_of_a_bank_in_memory(name: str, train: str) -> N
         np.testing.assert_array_equal(bank.n_bins[features], expected.n_bins[features])
         some = np.arange(n)[::-2]
         np.testing.assert_array_equal(bank.take(features, some), expected.take(features, some))
+
+
+class ChunkedTable(ColumnTable):
+    """Numbers of columns, stored in chunks of 7 columns."""
+
+    column_chunk = 7
+
+    def __init__(self) -> None:
+        super().__init__(20, 60)
+        self.chunks: list[int] = []
+
+    def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
+        self.chunks += np.unique(columns // 7).tolist()
+        return (columns[:, None] + np.arange(20.0)).astype(np.float32)
+
+
+@pytest.mark.parametrize("form", ["memory", "disk", "columns"])
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_chunks_of_a_table_are_read_once(
+    form: str, n_threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(binning, "SMALL_BLOCK", 4 * 20 * 17)
+    monkeypatch.setattr(column_bank, "_BLOCK_VALUES", 20 * 17)
+    table = ChunkedTable()
+    bank = make_bank(form, [Columns(range(60))], table, n_jobs=n_threads)
+    if form == "columns":
+        bank.view(np.arange(3))
+        bank.view(np.arange(60))
+        assert table.chunks[0] == 0
+        table.chunks = table.chunks[1:]
+    n_passes = 2 if form == "disk" else 1  # the first one for a checksum
+    assert sorted(table.chunks) == sorted([*range(9)] * n_passes)
 
 
 def test_a_view_takes_no_more_features_than_are_kept() -> None:

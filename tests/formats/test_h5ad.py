@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import shutil
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,8 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
+from boostsample import BoostSampleClassifier
+from boostsample.checks import columns_merged_by_float32
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.formats import h5ad as module
@@ -35,6 +38,48 @@ MATRICES = [key for key in MATRICES if "/obs " not in key]
 def values_of(table: AnnotatedTable) -> Any:
     X = table.X
     return X.columns_at(np.arange(X.shape[1])).T if isinstance(X, ColumnTable) else X.toarray()
+
+
+@pytest.mark.parametrize("layout", ["dense", "chunked", "csr", "csc"])
+@pytest.mark.parametrize("few", [False, True])
+def test_genes_that_float32_merges_are_a_warning(
+    layout: str, few: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if few:
+        for name, value in (("BYTES", 64), ("ENTRIES", 40)):
+            monkeypatch.setattr(module, f"_BLOCK_{name}", value)
+    rng = np.random.default_rng(0)
+    exact = np.where(rng.random((30, 14)) < 0.6, rng.normal(size=(30, 14)), 0.0)
+    exact[:, 2] = 1e9 + rng.integers(0, 4, 30)
+    exact[:, 6], exact[17, 6] = 3e12, 3e12 + 1  # constant as float32
+    exact[:, 9] = rng.integers(0, 2, 30) * 1e9  # few, but different values
+    exact[:, 11] = (5e9 + np.arange(30) % 2) * (np.arange(30) % 3 > 0)
+    matrix = getattr(sparse, f"{layout}_matrix")(exact) if layout in ("csr", "csc") else None
+    for dtype, n_merged in ((np.float64, 3), (np.float32, 0)):
+        values: Any = exact.astype(dtype)
+        parts = {"X": values}
+        if matrix is not None:
+            values = matrix.tocsc().astype(dtype)
+            data = matrix.data.astype(dtype)
+            parts = {"X/data": data, "X/indices": matrix.indices, "X/indptr": matrix.indptr}
+        path = Path(shutil.copy(FILES / f"{layout}.h5ad", tmp_path / f"{n_merged}.h5ad"))
+        with h5py.File(path, "r+") as file:
+            for place, content in parts.items():
+                replace(place, content)(file)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            table = read_h5ad(path, "kind")
+            for bank in ("memory", "columns") if layout != "csr" else ():
+                settings: dict[str, Any] = {"n_rounds": 1, "random_state": 0, "bank": bank}
+                model = BoostSampleClassifier("full", **settings)
+                model.fit(table.X, np.arange(30) % 2)
+        messages = [str(warning.message) for warning in caught]
+        assert len(messages) == (n_merged > 0) * (1 if layout == "csr" else 2)
+        names = [table.gene_names[column] for column in columns_merged_by_float32(values)]
+        assert len(names) == n_merged
+        for message in messages:
+            assert f"in {n_merged} of them some become equal" in message
+            assert all(name in message for name in names)
 
 
 def copy_of(name: str, folder: Path, change: Callable[[Any], object]) -> Path:

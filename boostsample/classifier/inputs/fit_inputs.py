@@ -223,7 +223,10 @@ def enough_rows(n_stored: NDArray[Any], n: int) -> NDArray[np.intp] | None:
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
-    """Names of the columns in families whose values float32 merges, see `boostsample.checks`."""
+    """Names of the columns in families whose values float32 merges, see `boostsample.checks`.
+
+    Of a table by columns they are among those that have been read.
+    """
     if len(X.shape) != 2:
         return []
     feature_of = np.full(X.shape[1], -1)
@@ -231,7 +234,10 @@ def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any
     for family, start in zip(families, first.tolist(), strict=False):
         columns = np.asarray(getattr(family, "columns", ()), np.intp)
         feature_of[columns] = np.arange(start, start + columns.size)
-    merged = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
+    if isinstance(X, ColumnTable):
+        merged = X.merged_columns()
+    else:
+        merged = columns_merged_by_float32(X, (n_bins[feature_of] == 2) & (feature_of >= 0))
     features = feature_of[merged]
     features = features[features >= 0]
     owner = np.searchsorted(first, features, side="right") - 1
