@@ -25,6 +25,7 @@ from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import aligned
 from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.kernels.rare_rows import RareRows
 from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads import n_threads
 
@@ -97,6 +98,14 @@ class Bank(abc.ABC):
     @abc.abstractmethod
     def nbytes(self) -> int:
         """Bytes of memory in use, without the pages of mapped files."""
+
+    def rare_rows(self, features: NDArray[np.int64]) -> tuple[RareRows, NDArray[np.int64]] | None:
+        """Lists of the rows outside the bin of most rows, and which is a feature's: int64 (Q,).
+
+        Takes as many features as `view`; valid until the next call of either. None, the default,
+        if the bank makes no lists. Whether a feature has one depends on its column only.
+        """
+        return None
 
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
         """The bank for one user in one thread; `rows` are the examples of whole columns."""

@@ -7,7 +7,8 @@ features that are searched again and again stay in memory. Bins are those of a b
 Cost: the binning of a column that is not in memory, which takes a byte for each row, without a
 table of float32 values where the family knows a short cut. Memory: at most `cache_bytes`, or a
 group of the search kernel if that is more; 10 bytes for each feature; blocks of 32 MiB of values,
-or 8 MiB of bins, for each thread.
+or 8 MiB of bins, for each thread. The cache has room for a list of N / 8 rows beside each column,
+5/8 of its bytes.
 """
 
 from __future__ import annotations
@@ -28,11 +29,17 @@ from boostsample.errors import SettingError
 from boostsample.family import BinnedFeatures, Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.kernels.rare_rows import NOT_LISTED, RareRows, empty_lists, list_rare_rows
 from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.threads import n_threads
 
 COLUMN_CACHE_BYTES = 2**26
 """Default size of the bins and cuts that are kept."""
+
+_LISTED = 8
+"""A list holds at most N / 8 rows."""
+_LIST_BYTES = 5
+"""Bytes of a listed row and its bin."""
 
 _BLOCK_VALUES = 2**23
 """Values of a block that a thread bins at a time."""
@@ -81,17 +88,25 @@ class ColumnBank(Bank):
         self._X = _by_columns(X)
         self._reference = np.unique(reference_rows(X.shape[0], train_rows, reference))
         self._n_threads = n_threads(n_jobs)
-        each = self.n_examples + 4 * MAX_CUTS
+        most_rare = self.n_examples // _LISTED
+        each = self.n_examples + 4 * MAX_CUTS + _LIST_BYTES * (most_rare + 1)
         most = check_integer("cache_bytes", cache_bytes, 1) // each // SEARCH_GROUP * SEARCH_GROUP
         n_kept = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
         self._bins = SlotCache(self.n_features, n_kept, self.n_examples, np.uint8)
         self._cuts = np.empty((n_kept, MAX_CUTS), np.float32)
+        self._rare = empty_lists(n_kept, most_rare)
         self.n_bins = np.zeros(self.n_features, np.int16)
+
+    def compile(self) -> None:
+        """Compile what makes lists of rare rows."""
+        list_rare_rows(np.zeros((1, 8), np.uint8), np.zeros(1, np.int64), empty_lists(1, 1))
 
     @property
     def nbytes(self) -> int:
         """Bytes of memory in use."""
-        return self._bins.nbytes + self._cuts.nbytes + self.n_bins.nbytes + self.first.nbytes
+        lists = sum(array.nbytes for array in self._rare)
+        bins = self._bins.nbytes + self._cuts.nbytes
+        return bins + lists + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
@@ -101,6 +116,17 @@ class ColumnBank(Bank):
         """Whole columns; takes at most `most_features` different features."""
         at = self._kept(features)
         return View(self._bins.rows, at, False)
+
+    def rare_rows(self, features: NDArray[np.int64]) -> tuple[RareRows, NDArray[np.int64]]:
+        """Lists of columns of which at most an eighth of the rows are outside one bin.
+
+        They are made when they are first asked for, and kept with the column; O(N) for each.
+        """
+        at = self._kept(features)
+        new = self._rare.sizes[at] == NOT_LISTED
+        if new.any():
+            list_rare_rows(self._bins.rows, at[new], self._rare)
+        return self._rare, at
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
@@ -150,6 +176,7 @@ class ColumnBank(Bank):
             for (_, _, part), binned in self._binned(parts[first : first + n]):
                 chosen = wanted[new[part]]
                 at[new[part]] = places = self._bins.claim(chosen)
+                self._rare.sizes[places] = NOT_LISTED
                 self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
                 self.n_bins[chosen] = binned.n_bins
         return at[inverse]

@@ -18,9 +18,11 @@ from boostsample.banks.bank import Bank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Floats, found_room, row_layout
+from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.records import Stumps
 from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
+from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     SCHEMES,
@@ -201,7 +203,8 @@ class LocalRows:
 
     def compile(self, one_search: bool) -> None:
         """Compile all kernels of a run. Reads no example, and changes nothing of the run."""
-        compile_rows(self.n_labels, self.weights.threads.n > 1, one_search)
+        lists = self.bank.rare_rows(np.empty(0, np.int64)) is not None
+        compile_rows(self.n_labels, self.weights.threads.n > 1, one_search, lists)
         self.bank.compile()
 
     @property
@@ -298,15 +301,20 @@ def row_facts(
     }
 
 
-def compile_rows(n_labels: int, several_threads: bool, one_search: bool) -> None:
-    """Compile all kernels of draws, searches and updates, once for each number of labels."""
+def compile_rows(
+    n_labels: int, several_threads: bool, one_search: bool, lists: bool = False
+) -> None:
+    """Compile all kernels of draws, searches and updates, once for each number of labels.
+
+    `lists` is whether the bank makes lists of rare rows.
+    """
     if COMPILED:
-        _compile(n_labels, several_threads, tuple(SCHEMES), one_search)
+        _compile(n_labels, several_threads, tuple(SCHEMES), one_search, lists)
 
 
 @cache
 def _compile(
-    n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool
+    n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool, lists: bool
 ) -> None:
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
@@ -321,6 +329,9 @@ def _compile(
     search, output = BinSearch(n_labels, weights.threads), found_room(1, n_labels, False)
     for rows in drawn:
         search.write(bins, feature, np.full(1, 2, np.int16), rows, FINE, output)
+    if lists:
+        rare_search = RareSearch(n_labels, weights.threads, 3, weights.columns)
+        rare_search.write(empty_lists(1, 1), feature, weights.exact(), 0.0, output)
     votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
     cut = np.ones(1, np.int16), votes
     row_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)

@@ -24,6 +24,7 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.kernels.search import NO_ROWS, SEARCH_GROUP, search_kernel, search_room
 from boostsample.records import Stumps
+from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     UNPROMISED,
@@ -135,8 +136,11 @@ class Searcher:
             self._n_run = weights.n_examples
             self._search = BinSearch(self.n_labels, weights.threads)
             self._signed_edges = row_kernels(*row_layout(self.n_labels)).signed_edges
+            place = int(bank.n_examples), weights.columns
+            self._rare_search = RareSearch(self.n_labels, weights.threads, *place)
         else:
             self._n_run, self._search = run._n_run, run._search
+            self._rare_search = run._rare_search
             self._signed_edges = run._signed_edges
 
     def over(
@@ -198,28 +202,66 @@ class Searcher:
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
         if not exact:
-            return self._run(features, rows, self._search.sample_precision(rows))
-        stumps = self._run(features, rows, FINE if self.n_examples > _MANY else _FINEST)
+            return self._run(features, rows, self._search.sample_precision(rows), exact)
+        stumps = self._run(features, rows, FINE if self.n_examples > _MANY else _FINEST, exact)
         if features.size > 1:
             self._settle_ties(stumps, rows)
         return stumps
 
-    def _run(self, features: NDArray[np.int64], rows: Rows, precision: Precision) -> Stumps:
+    def _run(
+        self, features: NDArray[np.int64], rows: Rows, precision: Precision, exact: bool
+    ) -> Stumps:
         q = features.size
         output = found_room(q, self.n_labels, self.two_sided)
         most = self._most(rows)
         if q <= most:  # nearly always: slices of all would cost as much as a small kernel
-            self._run_part(features, rows, precision, output)
+            self._run_part(features, rows, precision, exact, output)
         else:
             for part in _parts(q, most):
-                self._run_part(features[part], rows, precision, part_of(output, part))
+                self._run_part(features[part], rows, precision, exact, part_of(output, part))
         return stumps_of(features, output)
 
     def _run_part(
+        self,
+        features: NDArray[np.int64],
+        rows: Rows,
+        precision: Precision,
+        exact: bool,
+        output: SearchOutput,
+    ) -> None:
+        """Write the best stumps of no more features than the bank can show at once.
+
+        Only exact searches read lists of rare rows: a sample can hold a row more than once.
+        """
+        features = self._of_bank(features)
+        lists = self.bank.rare_rows(features) if exact else None
+        if lists is None or not self._rare_search.possible:
+            self._search_bins(features, rows, precision, output)
+            return
+        rare, at = lists
+        is_rare = self._rare_search.is_faster(rare.sizes[at], self.n_examples)
+        tie = self._search.tie(self.n_examples) / rows.scale
+        if is_rare.all():
+            self._rare_search.write(rare, at, rows, tie, output)
+            return
+        if not is_rare.any():
+            self._search_bins(features, rows, precision, output)
+            return
+        for some in (is_rare, ~is_rare):
+            places = np.flatnonzero(some)
+            found = found_room(places.size, self.n_labels, self.two_sided)
+            if some is is_rare:
+                self._rare_search.write(rare, at[places], rows, tie, found)
+            else:
+                self._search_bins(features[places], rows, precision, found)
+            arrays: Any = output
+            for array, part in zip(arrays, found, strict=True):
+                if array.size:
+                    array[places] = part
+
+    def _search_bins(
         self, features: NDArray[np.int64], rows: Rows, precision: Precision, output: SearchOutput
     ) -> None:
-        """Write the best stumps of no more features than the bank can show at once."""
-        features = self._of_bank(features)
         bins, at, rows = self._read(features, rows)
         self._search.write(bins, at, self.bank.n_bins[features], rows, precision, output)
 
@@ -241,7 +283,7 @@ class Searcher:
         if values.size < 2:
             return
         values, first = values[-_MOST_COMPARED:], near[first[-_MOST_COMPARED:]]
-        again = self._run(stumps.feature[first], rows, EACH_ROW)
+        again = self._run(stumps.feature[first], rows, EACH_ROW, exact=True)
         for name in ("threshold", "votes", "divides", "below"):
             if getattr(again, name) is not None:
                 getattr(stumps, name)[first] = getattr(again, name)

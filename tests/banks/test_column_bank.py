@@ -147,6 +147,38 @@ def test_a_model_is_that_of_an_array(name: str, n_jobs: int) -> None:
     np.testing.assert_array_equal(by_columns.feature_importances_, of_array.feature_importances_)
 
 
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=6"])
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_a_model_of_rare_counts_is_that_of_a_bank_in_memory(learner: str, n_classes: int) -> None:
+    X = sparse.random(1500, 60, 0.04, "csr", random_state=0)
+    X.data = np.ceil(5 * X.data)
+    X = sparse.hstack([X[:, :59], 1 - X[:, 7].toarray()], "csr")
+    noise = np.random.default_rng(0).normal(size=(1500, n_classes))
+    y = (X @ np.random.default_rng(1).normal(size=(60, n_classes)) + noise).argmax(axis=1)
+    settings: dict[str, Any] = {"learner": learner, "n_rounds": 20, "random_state": 0}
+    settings["strategy"] = "uniform-naive:n_features=20"
+    model = BoostSampleClassifier(bank="columns", **settings).fit(X, y)
+    expected = BoostSampleClassifier(bank="memory", **settings).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+def test_lists_are_kept_with_their_columns_within_the_cache() -> None:
+    X = sparse.random(4000, 300, 0.05, "csc", random_state=0)
+    bank = ColumnBank([Columns(range(300))], X, cache_bytes=10**6)
+    bins = FeatureBank.build([Columns(range(300))], dense(X)).bins
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        features = rng.permutation(300)[: bank.most_features(None)]
+        lists, at = bank.rare_rows(features)
+        for column, c in zip(bins[features], at, strict=True):
+            rows = np.flatnonzero(column != np.bincount(column).argmax())
+            size = lists.sizes[c]
+            assert lists.rows[c, :size].tolist() == rows.tolist()
+            np.testing.assert_array_equal(lists.bins[c, :size], column[rows])
+    assert bank.most_features(None) < 300
+    assert 0.9 * 10**6 < bank.nbytes < 10**6 + 10 * 300
+
+
 @pytest.mark.parametrize("bank", ["memory", "disk", "columns", "lazy:reference=none"])
 def test_every_bank_takes_a_table_by_columns(bank: str) -> None:
     table, y = genotypes(120, 30), np.arange(120) % 2
