@@ -7,10 +7,14 @@ values that are not stored are 0, stored NaN is missing.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import math
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,8 +73,8 @@ def read_svmlight(
     Raises
     ------
     DataError
-        If the file cannot be read, has no row, indices of a line do not ascend, or there are more
-        columns than `n_columns`.
+        If the file cannot be read, a line is wrong, which is named by its number, there is no row,
+        or there are more columns than `n_columns`.
 
     Notes
     -----
@@ -79,10 +83,16 @@ def read_svmlight(
     from sklearn.datasets import load_svmlight_file
 
     file = Path(path)
-    with readable_file(file):
-        X, labels = load_svmlight_file(
-            str(file), dtype=np.float64, multilabel=multilabel, zero_based=True
-        )
+    try:
+        with readable_file(file):
+            X, labels = load_svmlight_file(
+                str(file), dtype=np.float64, multilabel=multilabel, zero_based=True
+            )
+    except DataError as error:
+        fault = _wrong_line(file, multilabel)
+        if not fault:
+            raise
+        raise DataError(f"{file}, {fault}") from error
     if not X.shape[0]:
         raise DataError(f"{file} must have at least one row, got none")
     width = int(X.shape[1])
@@ -96,6 +106,55 @@ def read_svmlight(
     return SvmlightContent(
         _rows("csr", (X.data, X.indices, X.indptr), X.shape, n_columns, file), labels
     )
+
+
+def _wrong_line(file: Path, multilabel: bool) -> str:
+    """The number and the fault of the first wrong line of a svmlight text; empty without any."""
+    openers: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+    with (
+        suppress(OSError, EOFError, zlib.error),
+        openers.get(file.suffix, open)(file, "rb") as stream,
+    ):
+        for number, line in enumerate(stream, 1):
+            fault = _fault_of_line(line, multilabel)
+            if fault:
+                return f"line {number:,}: {fault}"
+    return ""
+
+
+def _fault_of_line(line: bytes, multilabel: bool) -> str:
+    """What is wrong with a line; empty if nothing is."""
+    features = line.partition(b"#")[0].split()
+    if features and not (multilabel and b":" in features[0]):
+        label = features.pop(0)
+        if not all(map(_is_number, label.split(b",") if multilabel else [label])):
+            return f"its label must be a number, got {_text(label)}"
+    if features and features[0].startswith(b"qid:"):
+        features.pop(0)
+    before = -1
+    for feature in features:
+        index, _, value = feature.partition(b":")
+        if not index.isdigit() or not _is_number(value):
+            return f"features must be INDEX:NUMBER with an index from 0 on, got {_text(feature)}"
+        if not before < int(index[:20]) < MOST_COLUMNS:
+            return (
+                f"indices must ascend and be below {MOST_COLUMNS:,}, got {_text(index)}"
+                + f" after {before:,}" * (before >= 0)
+            )
+        before = int(index[:20])
+    return ""
+
+
+def _is_number(text: bytes) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _text(content: bytes) -> str:
+    return f"{content.decode('utf-8', 'backslashreplace')!r:.60}"
 
 
 def read_npz_arrays(path: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @options.families_option
 @click.option(
     "--bank",
-    default="memory",
-    metavar="memory|disk|lazy",
+    default="auto",
+    metavar="auto|memory|disk|columns|lazy",
     help="Storage of the features, as in boostsample compare.",
 )
 @click.option(

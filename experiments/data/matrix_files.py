@@ -90,6 +90,15 @@ def read_matrix_file(
     return readers[kind](path, needs_labels, **options)
 
 
+_PLINK_OPTIONS = {
+    "phenotype_name": "--target (or :label=)",
+    "the file phenotype=": "a file of phenotypes, named by :pheno=",
+    "phenotype=": ":pheno=",
+    ", or read without classes by labels=False": "",
+}
+"""Arguments of `read_plink` in its errors, and their names on the command line."""
+
+
 def _read_plink(
     path: Path,
     needs_labels: bool,
@@ -104,12 +113,18 @@ def _read_plink(
     if not needs_labels and pheno is None and label is None:
         table = read_plink(path, labels=False).table
         return MatrixFile(table, None, tuple(table.column_names or ()))
-    data = read_plink(
-        path,
-        phenotype=None if pheno is None else Path(pheno).expanduser(),
-        phenotype_name=None if label is None else str(label),
-        missing=None if missing is None else [*map(str, missing)],
-    )
+    try:
+        data = read_plink(
+            path,
+            phenotype=None if pheno is None else Path(pheno).expanduser(),
+            phenotype_name=None if label is None else str(label),
+            missing=None if missing is None else [*map(str, missing)],
+        )
+    except (DataError, SettingError) as error:
+        text = str(error)
+        for name, option in _PLINK_OPTIONS.items():
+            text = text.replace(name, option)
+        raise type(error)(text) from error
     return MatrixFile(data.table, data.labels, tuple(data.table.column_names or ()))
 
 

@@ -71,7 +71,7 @@ def test_columns_of_svmlight_are_those_of_the_file(
 def test_values_of_svmlight_that_are_not_stored_are_zero(tmp_path: Path) -> None:
     path = tmp_path / "x.svm"
     path.write_text("# no row\n1 qid:3 1:0 4:-0.0 5:nan # a comment 7:1\n\n2,3\n")
-    with pytest.raises(DataError, match="damaged or in another format: could not convert"):
+    with pytest.raises(DataError, match="line 4: its label must be a number, got '2,3'"):
         read_svmlight(path)
     X, labels = read_svmlight(path, multilabel=True)
     assert (X.nnz, X.indices.tolist(), np.isnan(X.data).tolist()) == (1, [5], [True])
@@ -81,25 +81,37 @@ def test_values_of_svmlight_that_are_not_stored_are_zero(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "n_columns", "says"),
     [
-        ("1 3:1 2:1\n", None, "should be sorted and unique"),
-        ("1 3:1 3:1\n", None, "should be sorted and unique"),
-        ("1 -1:1\n", None, "Invalid index -1"),
-        ("1 1:1:1\n", None, "could not convert"),
-        ("1 1\n", None, "damaged or in another format"),
-        ("yes 1:1\n", None, "could not convert"),
+        ("# x\n\n1 3:1 2:1\n", None, "line 3: indices must ascend and be below 67,108,864, got"),
+        (
+            "1 3:1 3:1\n",
+            None,
+            "line 1: indices must ascend and be below 67,108,864, got '3' aft",
+        ),
+        ("1 1:1\n1 -1:1\n", None, "line 2: features must be INDEX:NUMBER with an index from 0 on"),
+        ("1 qid:1 1:1:1 # x\n", None, "line 1: features must be INDEX:NUMBER with an index from 0"),
+        ("1 0:1\n1 1\n", None, "from 0 on, got '1'"),
+        ("1 0:1\n1 1:x\n", None, "line 2: features must be INDEX:NUMBER"),
+        ("1 0:1\nyes 1:1\n", None, "line 2: its label must be a number, got 'yes'"),
         ("", None, "must have at least one row, got none"),
         ("1 1:1\n1 7:1\n", 7, "must have indices below 7, the number of columns, got 7; leave out"),
         (f"1 {MOST_COLUMNS}:1\n", None, "67,108,864 columns, got shape (1, 67108865)"),
-        ("1 99999999999:1\n", None, "damaged or in another format"),
+        (
+            "1 99999999999:1\n",
+            None,
+            "line 1: indices must ascend and be below 67,108,864, got '99",
+        ),
     ],
 )
 def test_wrong_svmlight_is_refused(
     tmp_path: Path, text: str, n_columns: int | None, says: str
 ) -> None:
-    path = tmp_path / "x.svm"
-    path.write_text(text)
-    with pytest.raises(DataError, match=re.escape(says)):
-        read_svmlight(path, n_columns=n_columns)
+    (tmp_path / "x.svm").write_text(text)
+    with gzip.open(tmp_path / "x.svm.gz", "wb") as stream:
+        stream.write(text.encode())
+    for name in ("x.svm", "x.svm.gz"):
+        with pytest.raises(DataError, match=re.escape(says)) as caught:
+            read_svmlight(tmp_path / name, n_columns=n_columns)
+        assert str(caught.value).startswith(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["csr", "csc", "coo", "bsr", "dia"])

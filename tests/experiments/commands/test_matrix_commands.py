@@ -192,6 +192,7 @@ def test_a_large_sparse_file_is_compared_by_columns(cli: CommandLine) -> None:
     few = "--rounds 2 --repeats 1 --strategies uniform-naive --quiet --results"
     cli("compare", "--data", "large.svm", *few.split(), "large")
     assert read_results("large").settings["bank"]["form"] == "columns"
+    cli("calibrate", "--data", "large.svm", "--rounds", "1", "--repeats", "2", "--quiet")
     cli("compare", "--data", "train.svmlight", "--data", "large.svm", *few.split(), "both")
     assert read_results("both").settings["bank"]["form"] == "auto"
 
@@ -218,6 +219,21 @@ def test_genotypes_of_plink_files(cli: CommandLine) -> None:
     few = "--rounds 2 --repeats 1 --strategies laminating --quiet --results r"
     cli("compare", "--data", file, *few.split())
     assert len(read_results("r").rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("{file} --target nope", "--target (or :label=) must choose a column of a file of phenot"),
+        ("{file}:pheno={pheno} --target nope", "'nope'; known: first, second"),
+        ("{file}:pheno={pheno}", "--target (or :label=) must choose one of the 2 phenotypes of "),
+    ],
+)
+def test_phenotypes_are_chosen_by_target(cli: CommandLine, options: str, says: str) -> None:
+    files = {"file": FILES / "study.bed", "pheno": FILES / "study.pheno"}
+    refused = cli.refused("fit", *options.format(**files).split(), "--dry-run")
+    assert says in refused
+    assert "phenotype_name" not in refused
 
 
 def test_cells_of_anndata_files(cli: CommandLine) -> None:

@@ -182,7 +182,7 @@ def test_svmlight_multilabel(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("1 1:1\n-1 x:1\n", "cannot be read, it is damaged or in another format"),
+        ("1 1:1\n-1 x:1\n", "line 2: features must be INDEX:NUMBER with an index from 0 on, got"),
         ("0.5 1:1\n1 1:2\n", "the labels must hold whole numbers or text, got 0.5"),
         ("1 1:1\n0 1:inf\n", "mine: values must be finite or NaN (missing), got inf in row 1"),
     ],
