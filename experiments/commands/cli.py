@@ -31,6 +31,7 @@ from boostsample.experiments.commands.listing import list_names
 from boostsample.experiments.commands.models import evaluate, explain, fit, predict
 from boostsample.experiments.commands.plot import plot
 from boostsample.experiments.commands.report import report
+from boostsample.experiments.commands.select import select
 from boostsample.experiments.commands.shared.options import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
 from boostsample.experiments.commands.table import table
@@ -65,6 +66,7 @@ for _command in (
     plot,
     predict,
     report,
+    select,
     table,
     validate,
 ):

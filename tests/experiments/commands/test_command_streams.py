@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "predict": (("predict", "m.bsm", TABLE, "--target", "y", "--proba"), ()),
     "predict -o": (("predict", "m.bsm", TABLE, "-o", "p.csv"), ("p.csv",)),
     "evaluate": (("evaluate", "m.bsm", TABLE, "--target", "y", "--picture", "c.svg"), ("c.svg",)),
+    "select": (("select", TABLE, "--target", "y", "--pairs", "2", "-o", "s.csv"), ("s.csv",)),
     "explain": (("explain", "m.bsm", "-o", "e.svg"), ("e.svg",)),
     "compare": ((*COMPARE, "--results", "new"), ("new/table.csv", "new/plan.json")),
     "table": (("table", "r"), ()),
