@@ -189,18 +189,30 @@ class DriverSearch:
         """
         output = found_room(features.size, self._bins.n_labels, two_sided)
         at, sizes = np.zeros(1, np.int64), self.n_bins[features]
-        for k, (end, size, highest) in enumerate(
-            zip(np.cumsum(sizes).tolist(), sizes.tolist(), last.tolist(), strict=True)
-        ):
-            histogram = sums[end - size : end - size + highest + 1]
-            used = np.flatnonzero(~is_empty(histogram))
-            large = histogram[used].astype(np.float32)
-            small = (histogram[used] - large).astype(np.float32)
-            values = lay_out_rows(np.concatenate([large, small]), self._bins.width)
-            column = np.tile(used.astype(np.uint8), 2)[None]
-            n_bins, stump = np.array([highest + 1], np.int16), part_of(output, slice(k, k + 1))
-            rows = self._rows(histogram, values, scale)
-            self._bins.write(column, at, n_bins, rows, EACH_ROW, stump, n_rows)
+        ends = np.cumsum(sizes)
+        # Made for all features at once: they are many, and their bins few.
+        place = np.arange(sums.shape[0]) - np.repeat(ends - sizes, sizes)
+        used = np.flatnonzero(~is_empty(sums) & (place <= np.repeat(last, sizes)))
+        bounds = np.searchsorted(used, np.append(0, ends))
+        large = sums[used].astype(np.float32)
+        small = (sums[used] - large).astype(np.float32)
+        order = np.arange(used.size)
+        of_feature = np.repeat(np.arange(features.size), np.diff(bounds))
+        of_large, of_small = order + bounds[of_feature], order + bounds[of_feature + 1]
+        values = np.empty((2 * used.size, sums.shape[1]), np.float32)
+        values[of_large], values[of_small] = large, small
+        column = np.empty((1, 2 * used.size), np.uint8)
+        column[0, of_large] = column[0, of_small] = place[used]
+        n_bins = last.astype(np.int16) + np.int16(1)
+        stretches = zip((2 * bounds).tolist(), (2 * bounds[1:]).tolist(), strict=False)
+        first = (ends - sizes).tolist()
+        for k, ((start, stop), highest) in enumerate(zip(stretches, last.tolist(), strict=True)):
+            histogram = sums[first[k] : first[k] + highest + 1]
+            of_rows = lay_out_rows(values[start:stop], self._bins.width)
+            rows = self._rows(histogram, of_rows, scale)
+            feature = slice(k, k + 1)
+            of_bins = column[:, start:stop], at, n_bins[feature], rows, EACH_ROW
+            self._bins.write(*of_bins, part_of(output, feature), n_rows)
         return stumps_of(features, output)
 
 
