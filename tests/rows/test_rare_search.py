@@ -176,6 +176,20 @@ def test_equal_cuts_have_equal_edges_whatever_has_found_them(kinds: str) -> None
     assert stumps.best().feature == 0
 
 
+def test_of_thresholds_that_rounding_separates_the_lowest_is_found() -> None:
+    rng, n, n_features = np.random.default_rng(5), 400, 30
+    X, pairs = np.ones((n, n_features), np.float32), rng.permutation(n)[: 2 * n_features]
+    X[pairs[::2], range(n_features)], X[pairs[1::2], range(n_features)] = 0, 2
+    rows = rows_of("columns", 1, np.arange(n), X=X)
+    values, sums = rows.weights.values, rows.weights.sums
+    np.abs(values, out=values)
+    values[pairs[::2]] *= -1
+    values[pairs[1::2]] = np.nextafter(values[pairs[::2]], np.float32(-np.inf))
+    sums[0] = values.sum(dtype=np.float64)
+    stumps = exact(rows.searcher, np.arange(n_features))
+    np.testing.assert_array_equal(stumps.threshold, 2)
+
+
 def test_an_interrupted_search_leaves_no_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     columns, features = np.random.default_rng(2).permutation(N)[:500], np.arange(F)
     rows = rows_of("columns", 3, columns)
