@@ -4,23 +4,26 @@ For tables of many more columns than rows, of which few are useful, or many and 
 Our own strategy, after iterated sure independence screening (Fan and Lv 2008, J. R. Stat. Soc. B
 70, 849-911) and the draws of columns by their gain of MP-Boost and EMA-FS (arXiv 2606.26337).
 
-Pass: the exact edges e_j of all F columns under the current weights, and those of up to 2,000
-columns on shuffled examples, which are as large as chance makes them. Above its upper tenth, the
-chance of an edge is taken as P(e > x) = 0.1 exp(-b (x^2 - u^2)), u the quantile: edges are sums of
-many weights, and b is one over the mean of x^2 - u^2 beyond u. The pool has the columns that keep
-the share of false ones below `false_share` (Benjamini and Hochberg 1995); if these are fewer than
-20, the first 100. A pass follows in the first search of all examples, and when their number has
-tripled since the last one; its columns, if any keep the share, join the pool. If the budget does
-not suffice for all columns at once, the pass takes as many searches as need be, in random order.
+Pass: the exact edges of all F columns under the current weights, and those of up to 2,000 columns
+on shuffled examples, which are as large as chance makes them. Above its upper tenth, the chance of
+an edge is taken as P(e > x) = 0.1 exp(-b (x^2 - u^2)), u the quantile: edges are sums of many
+weights, and b is one over the mean of x^2 - u^2 beyond u. The pool has the columns that keep the
+share of false ones below `false_share` (Benjamini and Hochberg 1995); if these are fewer than 20,
+the first 100. A pass follows in the first search of all examples, and when their number has tripled
+since the last one; its columns, if any keep the share, join the pool. If the budget does not
+suffice for all columns at once, the pass takes as many searches as need be, in random order.
 
-Between passes: a search of columns of the pool on half of the examples, drawn by weight. If the
-pool has more than `n_features`, by default N / 10, 50 at least and 200 at most, so many draws are
-made, with replacement, column j with a probability in proportion to (e_j^2 - m^2)^3, m the median
-of the shuffled edges: much the same columns where few are useful, and other ones each time where
-many are. Nodes of trees are searched in the same way.
+Between passes: a search of Q = `n_features` columns of the pool, drawn anew each time so that
+useful columns take turns. Nodes of trees are searched in the same way.
 
-Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and
-Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for each of the pool.
+- Above 5,000 examples, on all of them: samples would lose sparse columns, which few examples tell
+  from 0. All columns have the same chance.
+- Else on half of the examples, drawn by weight. Of a pool above 10 Q, which so few examples cannot
+  tell apart, Q draws are made with replacement, column j with a probability in proportion to
+  (e_j^2 - m^2)^3, m the median of the shuffled edges.
+
+Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and Q N
+or Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for each of the pool.
 """
 
 from __future__ import annotations
@@ -40,11 +43,14 @@ _SHUFFLED = 2000
 """Columns that are searched on shuffled examples."""
 _FEWEST, _PADDED = 20, 100
 """A pool of fewer columns is padded to so many."""
-_FEWEST_DRAWS, _MOST_DRAWS = 50, 200
+_FEWEST_DRAWN, _MOST_DRAWN = 50, 200
+_MANY = 5000
+"""Of more examples, all are searched, on the fewest columns."""
+_LARGE_POOL, _POWER = 10, 3
+"""Of a pool of more than so many searches, columns are drawn by this power of their excess."""
 _TAIL, _LEAST_TAIL = 0.1, 20
 _GROWTH = 3
 """Searches of all examples until the next pass, as a multiple of those until the last one."""
-_POWER = 3
 
 
 @dataclass(eq=False, repr=False)
@@ -54,8 +60,8 @@ class Screening(Strategy):
     Parameters
     ----------
     n_features : int or None
-        Draws of columns for a search between passes, of which Q are different; None is N / 10, 50
-        to 200.
+        Columns Q of a search between passes; None is N / 10, 50 to 200, and 50 for more than 5,000
+        examples.
     false_share : float
         Expected share of the pool that only chance has brought there, above 0 and below 1.
     """
@@ -70,24 +76,27 @@ class Screening(Strategy):
         return (pool.n_features + min(pool.n_features, _SHUFFLED)) * pool.n_examples
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
-        """With the number of draws."""
-        return {"n_features": self._n_draws(pool), "false_share": self.false_share}
+        """With the number of columns."""
+        return {"n_features": self._n_drawn(pool), "false_share": self.false_share}
 
-    def _n_draws(self, pool: Pool) -> int:
+    def _n_drawn(self, pool: Pool) -> int:
         if self.n_features is not None:
             return self.n_features
-        return min(max(pool.n_examples // 10, _FEWEST_DRAWS), _MOST_DRAWS)
+        if pool.n_examples > _MANY:
+            return _FEWEST_DRAWN
+        return min(max(pool.n_examples // 10, _FEWEST_DRAWN), _MOST_DRAWN)
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings; nothing is known of any column."""
         if self.n_features is not None:
             check_integer("n_features", self.n_features, 1)
         check_number("false_share", self.false_share, 0.0, 1.0, above=True)
-        self.n_draws_ = self._n_draws(pool)
+        self.n_drawn_ = self._n_drawn(pool)
         self.searches_, self.next_pass_ = 0, 1
         self.edges_ = np.zeros(pool.n_features, np.float32)
         self.pool_, self.left_ = np.empty((2, 0), np.int64)
         self.shuffled_, self.chances_ = np.empty(0), np.empty(0)
+        self.many_ = pool.n_examples > _MANY
 
     def choose(self, step: Step) -> Stump:
         """Search the next columns of a pass if one is due, else columns of the pool."""
@@ -101,7 +110,8 @@ class Screening(Strategy):
                 return self._continue_pass(step).best()
         step.note(pool=self.pool_.size)
         features = self._drawn(step)
-        size = max(1, min(step.n_examples // 2, step.remaining // features.size))
+        most = step.n_examples if self.many_ else step.n_examples // 2
+        size = max(1, min(most, step.remaining // features.size))
         return step.search(features, step.draw(size)).best()
 
     def _continue_pass(self, step: Step) -> Stumps:
@@ -127,21 +137,21 @@ class Screening(Strategy):
         """Set the pool, or add to it what has become useful."""
         order = np.argsort(-self.edges_, kind="stable")
         n_useful = n_significant(self.edges_[order], self.shuffled_, self.false_share)
-        if self.pool_.size:
-            self.pool_ = np.union1d(self.pool_, order[:n_useful])
-        else:
-            self.pool_ = np.sort(order[: n_useful if n_useful >= _FEWEST else _PADDED])
+        pool = order[: n_useful if n_useful >= _FEWEST or self.pool_.size else _PADDED]
+        self.pool_ = np.union1d(self.pool_, pool)
         least = np.median(self.shuffled_) if self.shuffled_.size else 0.0
         excess = self.edges_[self.pool_].astype(float) ** 2 - least**2
         self.chances_ = np.cumsum(np.maximum(excess, 1e-6) ** _POWER)
 
     def _drawn(self, step: Step) -> NDArray[np.int64]:
-        """Columns of the pool, by their edges; of all, while there is no pool."""
-        q = min(self.n_draws_, step.remaining)
+        """Columns of the pool; of all, while there is no pool."""
+        q = min(self.n_drawn_, step.remaining)
         if not self.pool_.size:
             return step.sample_features(q)
         if self.pool_.size <= q:
             return self.pool_
+        if self.many_ or self.pool_.size <= _LARGE_POOL * q:
+            return np.sort(step.rng.choice(self.pool_, q, replace=False, shuffle=False))
         drawn = np.searchsorted(self.chances_, step.rng.random(q) * self.chances_[-1])
         return np.asarray(self.pool_[np.unique(drawn)], np.int64)
 
