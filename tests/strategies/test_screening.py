@@ -13,7 +13,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError, StrategyError
 from boostsample.families import Columns
 from boostsample.loop.booster import Booster
-from boostsample.strategies import Screening
+from boostsample.strategies import Screening, screening
 from boostsample.strategies.screening import n_significant
 from tests import naive
 from tests.problems import bank_of, noisy_labels, step_of, table
@@ -67,13 +67,41 @@ def test_a_pass_then_draws_of_the_best(watched: Watched) -> None:
     booster.next_round()
     (search,) = watched.searches
     assert {*search.features} <= {*pool.tolist()}
-    assert 10 < len(search.features) <= 25
+    assert len({*search.features}) == 25
     passes = [3, 9]
     watched.clear()
     for number in range(3, 13):
         row = booster.next_round().rows[0]
         assert row["n_examples"] in (200, 400)
         assert (row["n_features"] == 300) == (number in passes), number
+
+
+def test_many_examples_are_searched_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "_MANY", 399)
+    bank, Y = two_kinds(400, 300, 30)
+    booster = Booster(bank, None, Y, Screening(n_features=7), n_rounds=5, rng=0)
+    rows = [booster.next_round().rows[0] for _ in range(5)]
+    assert [row["n_examples"] for row in rows] == [400] * 5
+    assert [row["n_features"] for row in rows] == [300, 7, 300, 7, 7]
+
+
+def test_of_a_large_pool_the_best_columns_are_drawn_most(
+    monkeypatch: pytest.MonkeyPatch, watched: Watched
+) -> None:
+    monkeypatch.setattr(screening, "_LARGE_POOL", 2)
+    bank, Y = two_kinds(400, 300, 30)
+    booster = Booster(bank, None, Y, Screening(n_features=10), n_rounds=40, rng=0)
+    booster.next_round()
+    strategy: Any = booster.strategy
+    edges = strategy.edges_.copy()
+    watched.clear()
+    booster.next_round()
+    for _ in range(7):
+        booster.next_round()
+    drawn = np.concatenate([s.features for s in watched.searches if len(s.features) <= 10])
+    pool = np.sort(strategy.pool_)
+    assert np.isin(drawn, pool).all()
+    assert edges[drawn].mean() > edges[pool].mean()
 
 
 def test_without_useful_columns_the_pool_has_the_first_hundred() -> None:
