@@ -62,14 +62,17 @@ def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def automatic_form(X: Any, n_features: int) -> str:
     """The form that "auto" stands for: "columns" for large tables by columns and sparse matrices.
 
-    Their bins are kept in memory up to 256 MiB, those of tables by columns that hold more than few
-    values up to 2 GiB; those of arrays, which take four times as much themselves, always.
+    Bins of sparse matrices are kept in memory up to the 64 MiB that a bank of columns may take,
+    since its exact searches read few rows; those of tables by columns up to 256 MiB, or 2 GiB if
+    columns hold many values; those of arrays, which take four times as much themselves, always.
     """
+    n_bins = X.shape[0] * n_features
+    most = n_bins
     if isinstance(X, ColumnTable):
         most = _MOST_BINS if X.values is None else _MOST_CHEAP_BINS
-    else:
-        most = _MOST_CHEAP_BINS if hasattr(X, "tocsc") else X.shape[0] * n_features
-    return "memory" if X.shape[0] * n_features <= most else "columns"
+    elif hasattr(X, "tocsc"):
+        most = COLUMN_CACHE_BYTES
+    return "memory" if n_bins <= most else "columns"
 
 
 def make_bank(

@@ -183,7 +183,7 @@ def test_columns_of_archives_are_found_by_name(cli: CommandLine, table: tuple[An
 
 
 def test_a_large_sparse_file_is_compared_by_columns(cli: CommandLine) -> None:
-    """Bins of all columns would take more than the 256 MiB that are kept in memory."""
+    """Bins of all columns would take more than the 64 MiB that are kept in memory."""
     columns = np.arange(0, 4_000_000, 50_000)
     X = sparse.csr_array((np.ones(80), (np.arange(80), columns)), shape=(80, 4_000_000)).tolil()
     y = np.arange(80) % 2
