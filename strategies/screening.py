@@ -7,7 +7,8 @@ Our own strategy, after iterated sure independence screening (Fan and Lv 2008, J
 Pass: the exact edges of all F columns under the current weights, and those of up to 2,000 columns
 on shuffled examples, which are as large as chance makes them. Above its upper tenth, the chance of
 an edge is taken as P(e > x) = 0.1 exp(-b (x^2 - u^2)), u the quantile: edges are sums of many
-weights, and b is one over the mean of x^2 - u^2 beyond u. The pool has the columns that keep the
+weights, and b is one over the mean of x^2 - u^2 beyond u. Where classes are unbalanced, many edges
+are that of the constant stump, and equal but for rounding. The pool has the columns that keep the
 share of false ones below `false_share` (Benjamini and Hochberg 1995); if these are fewer than 20,
 the first 100. A pass follows in the first search of all examples, and when their number has tripled
 since the last one; its columns, if any keep the share, join the pool. If the budget does not
@@ -49,6 +50,8 @@ _MANY = 5000
 _LARGE_POOL, _POWER = 10, 3
 """Of a pool of more than so many searches, columns are drawn by this power of their excess."""
 _TAIL, _LEAST_TAIL = 0.1, 20
+_ROUNDING = 1e-6
+"""Edges are equal up to this share."""
 _GROWTH = 3
 """Searches of all examples until the next pass, as a multiple of those until the last one."""
 
@@ -162,7 +165,8 @@ def n_significant(
     """How many of the edges, descending, keep the expected share of those of chance below a number.
 
     `shuffled` are edges of chance. The largest k with F p_k <= false_share k, p_k the chance of an
-    edge as large as the k-th (Benjamini and Hochberg 1995); 0 with fewer than 20 shuffled edges.
+    edge as large as the k-th (Benjamini and Hochberg 1995); 0 with fewer than 20 shuffled edges. An
+    edge must be larger than one of chance by more than rounding.
 
     >>> n_significant(np.array([0.9, 0.3, 0.2]), np.linspace(0, 0.4, 200), 0.2)
     1
@@ -172,8 +176,9 @@ def n_significant(
     ordered = np.sort(shuffled)
     n_tail = max(int(_TAIL * ordered.size), _LEAST_TAIL // 2)
     squares = ordered[-n_tail:] ** 2
-    at = (ordered.size - np.searchsorted(ordered, edges) + 0.5) / (ordered.size + 1)
-    excess = edges.astype(float) ** 2 - squares[0]
+    least = edges.astype(float) * (1.0 - _ROUNDING)
+    at = (ordered.size - np.searchsorted(ordered, least) + 0.5) / (ordered.size + 1)
+    excess = least**2 - squares[0]
     scale = max(float(np.mean(squares - squares[0])), 1e-12)
     beyond = excess > 0.0
     at[beyond] = n_tail / ordered.size * np.exp(-excess[beyond] / scale)

@@ -498,7 +498,8 @@ def n_significant(edges: Sequence[float], shuffled: Sequence[float], false_share
     tail = ordered[-n_tail:]
     scale = math.fsum(x**2 - tail[0] ** 2 for x in tail) / n_tail
     kept = 0
-    for k, edge in enumerate(edges, start=1):
+    for k, measured in enumerate(edges, start=1):
+        edge = measured * (1 - 1e-6)
         chance = (sum(x >= edge for x in ordered) + 0.5) / (len(ordered) + 1)
         if edge > tail[0]:
             chance = n_tail / len(ordered) * math.exp(-(edge**2 - tail[0] ** 2) / scale)

@@ -17,6 +17,7 @@ from boostsample.checks import check_integer
 from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError, unknown
 from boostsample.family import Family
+from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.names import parse_name, refuse_alternatives
 
 BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
@@ -31,7 +32,7 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
 AUTO_BANK = "auto"
 """Stands for the form of `automatic_form`."""
 _MOST_BINS, _MOST_CHEAP_BINS = 2**31, 2**28
-"""Bytes of bins that are kept if binning them again is dear, and if it is cheap."""
+"""Bytes of bins and cuts that are kept if binning them again is dear, and if it is cheap."""
 
 
 def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,17 +63,17 @@ def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def automatic_form(X: Any, n_features: int) -> str:
     """The form that "auto" stands for: "columns" for large tables by columns and sparse matrices.
 
-    Bins of sparse matrices are kept in memory up to the 64 MiB that a bank of columns may take,
-    since its exact searches read few rows; those of tables by columns up to 256 MiB, or 2 GiB if
-    columns hold many values; those of arrays, which take four times as much themselves, always.
+    Bins and cuts of sparse matrices are kept in memory up to the 64 MiB that a bank of columns may
+    take, since its exact searches read few rows; those of tables by columns up to 256 MiB, or 2 GiB
+    if columns hold many values; those of arrays, which take four times as much themselves, always.
     """
-    n_bins = X.shape[0] * n_features
-    most = n_bins
+    n_bytes = (X.shape[0] + 4 * MAX_CUTS) * n_features
+    most = n_bytes
     if isinstance(X, ColumnTable):
         most = _MOST_BINS if X.values is None else _MOST_CHEAP_BINS
     elif hasattr(X, "tocsc"):
         most = COLUMN_CACHE_BYTES
-    return "memory" if n_bins <= most else "columns"
+    return "memory" if n_bytes <= most else "columns"
 
 
 def make_bank(

@@ -61,7 +61,7 @@ class DaskBoostSampleClassifier(
         Threads of each worker for searches and passes over its rows.
     bank : {"auto", "memory", "disk", "columns"} with settings, default "auto"
         Where a worker keeps the bins of its rows: in memory, of dense rows also on disk; of sparse
-        ones in memory up to 256 MiB, else "columns" bins the columns that a search asks for.
+        ones in memory up to 64 MiB, else "columns" bins the columns that a search asks for.
         ``reference=n`` is the number of rows that bin edges come from, 65,536 by default: see
         `boostsample.dask.summary`.
     verbose, checkpoint, checkpoint_seconds : object

@@ -218,8 +218,8 @@ def test_rows_to_validate_on_may_be_another_table() -> None:
     ("X", "n_features", "form"),
     [
         (np.empty((3, 2)), 10**9, "memory"),
-        (sparse.csr_matrix((256, 2**18)), 2**18, "memory"),
-        (sparse.csr_matrix((257, 2**18)), 2**18, "columns"),
+        (sparse.csr_matrix((3000, 2**14)), 2**14, "memory"),
+        (sparse.csr_matrix((3100, 2**14)), 2**14, "columns"),
         (genotypes(10, 4), 4, "memory"),
     ],
 )

@@ -392,9 +392,13 @@ def compared(rows: pd.DataFrame, kinds: Sequence[str]) -> dict[str, pd.DataFrame
 
 
 def rank_lines(rows: pd.DataFrame) -> list[str]:
-    """Mean ranks of the boosters; one without a figure has the last rank, which ties share."""
+    """Mean ranks of the boosters that were run, over the sets on which all of them were.
+
+    One over a limit has the last rank, which ties share.
+    """
     ended, figures = endings(rows), compared(rows, ["booster"])
     names = [next(iter(OURS)), *(k for k, method in METHODS.items() if method.kind == "booster")]
+    names = [name for name in names if (rows["method"] == name).any()]
     ranks: dict[str, list[Any]] = {"log_loss": [], "auc": []}
     for name, of_set in figures.items():
         means = of_set.groupby("method").mean().reindex(names)

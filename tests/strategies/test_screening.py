@@ -104,6 +104,21 @@ def test_of_a_large_pool_the_best_columns_are_drawn_most(
     assert edges[drawn].mean() > edges[pool].mean()
 
 
+def test_of_unbalanced_classes_only_useful_columns_are_in_the_pool() -> None:
+    """The edges of most columns are that of the constant stump, up to rounding."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (800, 3000)).astype(np.float32)
+    score = X[:, :10].sum(axis=1) + rng.normal(size=800)
+    Y = np.where(score > np.quantile(score, 0.8), 1, -1).astype(np.int8)[:, None]
+    bank = FeatureBank.build([Columns(range(3000))], X)
+    booster = Booster(bank, None, Y, Screening(), "tree", n_rounds=10, rng=0)
+    for _ in range(10):
+        booster.next_round()
+    strategy: Any = booster.strategy
+    assert {*range(10)} <= {*strategy.pool_.tolist()}
+    assert strategy.pool_.size < 200
+
+
 def test_without_useful_columns_the_pool_has_the_first_hundred() -> None:
     bank, Y = two_kinds(200, 2000, 0)
     booster = Booster(bank, None, Y, Screening(), n_rounds=2, rng=0)
