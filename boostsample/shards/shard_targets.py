@@ -418,8 +418,8 @@ class ShardTarget:
     def shuffled(self, rng: np.random.Generator) -> ShardSample:
         """SettingError: no shard has the features of all rows."""
         raise SettingError(
-            "over shards, features must not be shuffled among the rows, as Step.draw_shuffled does; "
-            "use another strategy, such as 'successive-halving', or train in one process"
+            "over shards, features must not be shuffled among the rows by Step.draw_shuffled; use "
+            "another strategy, such as 'successive-halving', or train in one process"
         )
 
     def n_heaviest(self, mass: float) -> int:

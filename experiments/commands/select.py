@@ -42,6 +42,7 @@ def _correlation(_context: Any, _option: Any, value: str) -> float | None:
 @click.option("--class-weight", metavar="balanced", help="Give each class the same weight.")
 @click.option(
     "--max-false",
+    type=click.FloatRange(min=0.0, min_open=True),
     default=1.0,
     metavar="V",
     help="Bound on the expected number of features that are selected by chance.",
@@ -49,11 +50,18 @@ def _correlation(_context: Any, _option: Any, value: str) -> float | None:
 @click.option(
     "--chosen",
     "n_chosen",
-    type=int,
+    type=click.IntRange(min=1),
     metavar="Q",
     help="Features that each half of the rows chooses.  [default: up to 20]",
 )
-@click.option("--pairs", "n_pairs", default=50, metavar="N", help="Pairs of halves of the rows.")
+@click.option(
+    "--pairs",
+    "n_pairs",
+    type=click.IntRange(min=1),
+    default=50,
+    metavar="N",
+    help="Pairs of halves of the rows.",
+)
 @click.option(
     "--correlated",
     default="0.8",
