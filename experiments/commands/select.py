@@ -57,7 +57,7 @@ def _correlation(_context: Any, _option: Any, value: str) -> float | None:
 @click.option(
     "--pairs",
     "n_pairs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=2),
     default=50,
     metavar="N",
     help="Pairs of halves of the rows.",
