@@ -49,7 +49,7 @@ def test_features_are_those_of_the_classifier(cli: CommandLine, frame: pandas.Da
     ("options", "says"),
     [
         ("", "t.csv needs the column of the classes; add --target"),
-        ("--target y --pairs 1", "n_pairs must be"),
+        ("--target y --pairs 1", "'--pairs': 1 is not in the range x>=2"),
         ("--target y --correlated much", "--correlated must be a number or none, got 'much'"),
         ("--target y --bound best", "unknown bound 'best'; known: worst-case, r-concave"),
         ("--target y --overwrite", "--overwrite needs a file to replace"),
