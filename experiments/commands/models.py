@@ -52,15 +52,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     help="The column to predict; the file of labels of an .npz file without any.",
 )
 @click.option("-o", "--output", metavar="FILE", help="The model file to write, model.bsm.")
-@click.option(
-    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
-)
-@click.option(
-    "--category",
-    multiple=True,
-    metavar="COLUMN",
-    help="A column of codes such as 01, whose values are categories; may be repeated.",
-)
+@options.drop_option
+@options.category_option
 @click.option(
     "--strategy",
     metavar="NAME:SETTING=VALUE",
@@ -96,9 +89,7 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     help="Looks per search, at least N, the number of training examples.  [default: by the number "
     "of columns; that of the strategy, mostly 10N, with --strategy]",
 )
-@click.option(
-    "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
-)
+@options.column_groups_option
 @click.option(
     "--max-features",
     type=int,
@@ -124,9 +115,7 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     "tenth.  [default: by the rows of --early-stopping, or that have chosen the rounds, else by "
     "the rule]",
 )
-@click.option(
-    "--class-weight", metavar="balanced", help="Give each class the same weight.", default=None
-)
+@options.class_weight_option
 @click.option(
     "--init-model", metavar="FILE", help="Continue the model of this file with further rounds."
 )

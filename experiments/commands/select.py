@@ -27,19 +27,10 @@ def _correlation(_context: Any, _option: Any, value: str) -> float | None:
     help="The column of the classes; the file of labels of an .npz file without any.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write all candidates to a .csv file.")
-@click.option(
-    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
-)
-@click.option(
-    "--category",
-    multiple=True,
-    metavar="COLUMN",
-    help="A column of codes such as 01, whose values are categories; may be repeated.",
-)
-@click.option(
-    "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
-)
-@click.option("--class-weight", metavar="balanced", help="Give each class the same weight.")
+@options.drop_option
+@options.category_option
+@options.column_groups_option
+@options.class_weight_option
 @click.option(
     "--max-false",
     type=click.FloatRange(min=0.0, min_open=True),

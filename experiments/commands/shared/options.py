@@ -27,6 +27,21 @@ families_option = click.option(
     metavar="A,B:SETTING=VALUE",
     help="Feature families (boostsample list families).  [default: all that fit the data]",
 )
+drop_option = click.option(
+    "--drop", multiple=True, metavar="COLUMN", help="A column to leave out; may be repeated."
+)
+category_option = click.option(
+    "--category",
+    multiple=True,
+    metavar="COLUMN",
+    help="A column of codes such as 01, whose values are categories; may be repeated.",
+)
+column_groups_option = click.option(
+    "--families", metavar="prefix|dtype", help="Group the columns by name or type into families."
+)
+class_weight_option = click.option(
+    "--class-weight", metavar="balanced", help="Give each class the same weight."
+)
 learner_option = click.option(
     "--learner",
     default="stump",
