@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
-from boostsample.kernels.array_layout import N_BINS
 from boostsample.ledger import Ledger
 from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
@@ -373,11 +372,12 @@ class Step:
             threshold.shape != feature.shape
             or threshold.dtype.kind not in "iu"
             or threshold.min() < 1
-            or threshold.max() >= N_BINS
+            or threshold.max() > self.__rows.largest_threshold
         ):
             raise SettingError(
-                f"in step.edges, thresholds must be bin indices between 1 and {N_BINS - 1}, one "
-                "for each feature; pass stumps as search returned them"
+                "in step.edges, thresholds must be bin indices between 1 and "
+                f"{self.__rows.largest_threshold}, one for each feature; pass stumps as search "
+                "returned them"
             )
         edges = np.zeros(feature.size)
         return Stumps(feature, threshold.astype(np.int64), votes, edges, below=below)

@@ -23,7 +23,7 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
-from boostsample.kernels.array_layout import aligned
+from boostsample.kernels.array_layout import N_BINS, aligned
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.kernels.rare_rows import RareRows
 from boostsample.records import FamilyInfo, family_infos
@@ -42,6 +42,7 @@ class View(NamedTuple):
     bins: NDArray[np.uint8]  # (any, any), C-contiguous, read-only, valid until the next call
     at: NDArray[np.int64]  # (Q,), row of `bins` of each feature
     compact: bool
+    cuts: NDArray[np.float32] | None = None  # (any, 254), of the rows of `bins` if they vary
 
 
 class Bank(abc.ABC):
@@ -72,6 +73,9 @@ class Bank(abc.ABC):
     """
 
     n_bins: NDArray[np.int16]
+    largest_threshold = N_BINS - 1
+    """Thresholds of stumps are numbered from 1, -inf, to at most this; by bins, unless a bank has
+    other cuts in other views."""
 
     def __init__(self, families: Sequence[Family], n_examples: int) -> None:
         self.families: tuple[Family, ...] = tuple(families)
@@ -130,15 +134,41 @@ class Bank(abc.ABC):
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,), read-only, valid in the rows of this reader."""
-        bins, at, _ = self.view(np.array([feature], np.int64))
-        column: NDArray[np.uint8] = bins[at[0]]
+        view = self.view(np.array([feature], np.int64))
+        column: NDArray[np.uint8] = view.bins[view.at[0]]
         return column
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
         """A copy of the bins of some features of some examples: uint8 (Q, T)."""
-        bins, at, compact = self.view(features, rows)
+        bins, at, compact, _ = self.view(features, rows)
         taken: NDArray[np.uint8] = bins[at, : rows.size] if compact else bins[at[:, None], rows]
         return taken
+
+    def view_at(
+        self,
+        features: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        rows: NDArray[Any] | None = None,
+    ) -> tuple[View, NDArray[np.int16]]:
+        """Bins for stumps with thresholds (Q,), as `view`, and the bin of each: int16 (Q,).
+
+        phi is +1 where a bin is at least that of the threshold.
+        """
+        return self.view(features, rows), thresholds.astype(np.int16)
+
+    def cut(self, feature: int, threshold: int) -> tuple[NDArray[np.uint8], Any]:
+        """As of `view_at` for one stump: uint8 (N,), valid in the rows of this reader; int16."""
+        return self.column(feature), np.int16(threshold)
+
+    def sides(
+        self, features: NDArray[np.int64], thresholds: NDArray[np.int64], rows: NDArray[Any]
+    ) -> NDArray[np.bool_]:
+        """Whether phi is +1, for stumps of any examples: bool (Q, T)."""
+        return np.asarray(self.take(features, rows) >= thresholds[:, None])
+
+    def thresholds_in(self, view: View, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The thresholds of bins (Q,) in a view, of each of its features one: int64 (Q,)."""
+        return bins
 
     def family_infos(self) -> tuple[FamilyInfo, ...]:
         """The families as strategies see them."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.column_bank import COLUMN_CACHE_BYTES, ColumnBank
-from boostsample.banks.lazy import LAZY_CACHE_BYTES, LAZY_REFERENCE, LazyBank
+from boostsample.banks.lazy import LAZY_CACHE_BYTES, LazyBank
 from boostsample.checks import check_integer
 from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError, unknown
@@ -24,7 +24,7 @@ BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "memory": {"reference": None, "tile_bytes": None},
         "disk": {"reference": None, "tile_bytes": None},
-        "lazy": {"reference": LAZY_REFERENCE, "cache_bytes": LAZY_CACHE_BYTES},
+        "lazy": {"reference": None, "cache_bytes": LAZY_CACHE_BYTES},
         "columns": {"reference": None, "cache_bytes": COLUMN_CACHE_BYTES},
     }
 )

@@ -1,11 +1,16 @@
 """A feature bank that computes features on first use, for pools larger than memory.
 
-A search on a sample computes the searched features of the drawn examples only; whole columns, for
-exact searches and chosen stumps, are kept in a cache of bounded size. The bin edges of a feature
-come from a reference sample of the training rows, or from the range that its family declares.
+A search on a sample computes the searched features of the drawn examples only, and finds its cuts
+in these values. The whole column of a feature is computed for an exact search, and when a stump of
+it is chosen; caches of bounded size keep some of them. Since cuts differ from search to search, the
+thresholds of stumps stand for raw values: 1 for -inf, or else the place of a float32 among all.
 
-Cost: one value per look, and `reference` values for the bin edges at the first use of a feature.
-Memory: at most `cache_bytes` for bins and cuts together, 10 bytes for each feature of the pool, up
+A feature has the same cuts in all searches if its family declares its range, or if the bank has
+`reference` rows.
+
+Cost: one value per look, and N values for a chosen feature; with `reference` rows, their number for
+each new feature.
+Memory: about `cache_bytes` for columns and cuts together, 14 bytes for each feature of the pool, up
 to 100 MiB for blocks, and copies of the training and reference rows of X.
 """
 
@@ -14,7 +19,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -36,10 +41,8 @@ from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.kernels.search import SEARCH_GROUP
 
-LAZY_REFERENCE = 2048
-"""Default number of reference rows."""
 LAZY_CACHE_BYTES = 2**28
-"""Default size of the cache of bins and cuts."""
+"""Default size of the cache of columns and cuts."""
 
 _BLOCK_BYTES = 2**25
 """Bytes of a block of float32 values, or of copied rows."""
@@ -47,6 +50,16 @@ _VIEW_BYTES = 2**26
 """Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
 _FIRST_ROWS = 64
+_SIGN = np.uint32(2**31)
+
+
+class _Block(NamedTuple):
+    """Ascending features of one family: global and local indices, and positions in a request."""
+
+    family: Family
+    features: NDArray[np.int64]
+    local: NDArray[np.int64]
+    part: slice
 
 
 class LazyBank(Bank):
@@ -62,13 +75,15 @@ class LazyBank(Bank):
         Rows of raw data as the families take them; neither copied nor to be changed.
     train_rows : ndarray of int64, shape (T,), optional
         Rows that reference rows are drawn from, all by default.
-    reference : int or None, default 2048
-        Number of train rows that the bin edges are computed from; None: all, the default of a bank
-        in memory. Equal `reference` gives equal bits in all banks.
+    reference : int, optional
+        Number of train rows that the cuts of all searches are computed from, as in other banks: all
+        results then equal theirs to the bit. By default the cuts of a search come from the values
+        that it reads, and only exact searches of all rows equal those of a bank in memory.
     cache_bytes : int, default 2**28
-        Size of a reader's cache: three quarters for whole columns (at least a group of the search
-        kernel), one quarter for cuts (of at least 1,024 features). Readers share a copy of the
-        training rows in the order that families read fastest, if it takes at most this size.
+        Size of a reader's cache: half for binned columns (at least a group of the search kernel), a
+        quarter for raw columns (at least one), and a quarter for cuts that are the same in all
+        searches (at least of 1,024 features). Readers share a copy of the training rows in the
+        order that families read fastest, if it takes at most this size.
 
     Attributes
     ----------
@@ -82,29 +97,35 @@ class LazyBank(Bank):
         are computed.
     """
 
+    largest_threshold = 2**32 - 1
+
     def __init__(
         self,
         families: Sequence[Family],
         X: Any,
         train_rows: NDArray[np.int64] | None = None,
         *,
-        reference: int | None = LAZY_REFERENCE,
+        reference: int | None = None,
         cache_bytes: int = LAZY_CACHE_BYTES,
     ) -> None:
         super().__init__(families, X.shape[0])
         rows = reference_rows(X.shape[0], train_rows, reference)
         self._cache_bytes = check_integer("cache_bytes", cache_bytes, 1)
-        self._source = _RawExamples(X, rows, self._cache_bytes)
+        self._source = _RawExamples(X, rows if reference else rows[:0], cache_bytes)
         self._start(np.arange(self.n_examples))
 
     def _start(self, rows: NDArray[np.int64]) -> None:
         """Set the state of a new reader: empty caches, counter at 0."""
         self._rows = rows
         self._raw: Any = None
-        most = self._cache_bytes * 3 // 4 // self.n_examples // SEARCH_GROUP * SEARCH_GROUP
-        n_columns = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
+        most = self._cache_bytes // 2 // (self.n_examples + 4 * MAX_CUTS)
+        most = max(most // SEARCH_GROUP * SEARCH_GROUP, SEARCH_GROUP)
+        n_columns = min(most, -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
+        n_values = min(max(self._cache_bytes // 4 // (4 * self.n_examples), 1), self.n_features)
         n_cuts = max(self._cache_bytes // 4 // (4 * MAX_CUTS), _LEAST_CUTS)
         self._columns = SlotCache(self.n_features, n_columns, self.n_examples, np.uint8)
+        self._column_cuts = np.empty((0, MAX_CUTS), np.float32)
+        self._values = SlotCache(self.n_features, n_values, self.n_examples, np.float32)
         self._cuts = SlotCache(self.n_features, n_cuts, MAX_CUTS, np.float32)
         self.n_bins = np.zeros(self.n_features, np.int16)
         self._space = np.empty(0, np.uint8)
@@ -124,7 +145,7 @@ class LazyBank(Bank):
     def compile(self) -> None:
         """Compile what families and bins need, by a feature of each family; counts no value."""
         for family in self.families:
-            family.compute(self._source.reference[:2], np.zeros(1, np.int64))
+            family.compute(self._source.X[:2], np.zeros(1, np.int64))
         columns = np.zeros((1, 2), np.float32)
         assign_bins(columns, *find_cuts(columns))
 
@@ -137,9 +158,10 @@ class LazyBank(Bank):
 
     @property
     def nbytes(self) -> int:
-        """Current bytes of this reader: bins, cuts and work space."""
-        cached = self._columns.nbytes + self._cuts.nbytes + self._space.nbytes
-        return cached + self.n_bins.nbytes + self.first.nbytes
+        """Current bytes of this reader: columns, cuts and work space."""
+        caches = sum(cache.nbytes for cache in (self._columns, self._values, self._cuts))
+        arrays = self._column_cuts, self._space, self.n_bins, self.first
+        return caches + sum(array.nbytes for array in arrays)
 
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
@@ -161,73 +183,180 @@ class LazyBank(Bank):
             )
         if rows is None:
             at = self._whole_columns(wanted)
-            return View(self._columns.rows, at[inverse], False)
-        cached = self._columns.find(wanted)
-        order = np.argsort(cached >= 0, kind="stable")  # those to be computed first
-        n_new = int(np.count_nonzero(cached < 0))
-        if self._space.size < wanted.size * rows.size:
-            self._space = np.empty(wanted.size * rows.size, np.uint8)
-        out = self._space[: wanted.size * rows.size].reshape(wanted.size, rows.size)
-        self._compute(wanted[order[:n_new]], self._examples(rows), rows, out[:n_new])
-        out[n_new:] = self._columns.rows[cached[order[n_new:], None], rows]
-        at = np.empty(wanted.size, np.int64)
-        at[order] = np.arange(wanted.size)
-        return View(out, at[inverse], True)
+            self.n_bins[wanted] = _n_bins(self._column_cuts[at])
+            return View(self._columns.rows, at[inverse], False, self._column_cuts)
+        bins, cuts = self._room(wanted.size, rows.size), np.empty((wanted.size, MAX_CUTS), "f4")
+        for block, columns in self._sampled(wanted, rows):
+            edges, n_bins = self._known_cuts(block) or find_cuts(columns)
+            assign_bins(columns, edges, n_bins, bins[block.part])
+            cuts[block.part], self.n_bins[block.features] = edges, n_bins
+        return View(bins, inverse, True, cuts)
+
+    def view_at(
+        self,
+        features: NDArray[np.int64],
+        thresholds: NDArray[np.int64],
+        rows: NDArray[Any] | None = None,
+    ) -> tuple[View, NDArray[np.int16]]:
+        """As of `Bank`: in place of bins, 1 where phi is +1, else 0."""
+        sides = self._room(features.size, self.n_examples if rows is None else rows.size)
+        if rows is None:
+            for side, *stump in zip(sides, features.tolist(), thresholds.tolist(), strict=True):
+                column, first = self.cut(*stump)
+                side[:] = column >= first
+        else:
+            wanted, inverse = np.unique(features, return_inverse=True)
+            for block, columns in self._sampled(wanted, rows):
+                _write_sides(block.part, inverse, columns, thresholds, sides)
+        at, ones = np.arange(features.size), np.ones(features.size, np.int16)
+        return View(sides, at, rows is not None), ones
+
+    def cut(self, feature: int, threshold: int) -> tuple[NDArray[np.uint8], Any]:
+        """As of `Bank`: the bins if the threshold is one of their cuts, else 1 where phi is +1.
+
+        Valid until the next call. Keeps the raw column if it is computed.
+        """
+        wanted, value = np.array([feature]), _raw_values(np.array([threshold]))[0]
+        at = int(self._columns.find(wanted)[0])
+        if at >= 0:
+            below = int(np.searchsorted(self._column_cuts[at], value))
+            if threshold == 1 or self._column_cuts[at, below : below + 1] == value:
+                return self._columns.rows[at], np.int16(1 if threshold == 1 else below + 2)
+        at = int(self._values.find(wanted)[0])
+        if at < 0:
+            (block,) = self._blocks(wanted, self._rows.size)
+            column = self._whole_values(block)[0]
+            (at,) = self._values.claim(wanted)
+            self._values.rows[at, _as_slice(self._rows) or self._rows] = column
+        values = self._values.rows[at]
+        sides = values == values if threshold == 1 else values >= value
+        return sides.view(np.uint8), np.int16(1)
+
+    def sides(
+        self, features: NDArray[np.int64], thresholds: NDArray[np.int64], rows: NDArray[Any]
+    ) -> NDArray[np.bool_]:
+        """As of `Bank`, computed without the caches."""
+        wanted, inverse = np.unique(features, return_inverse=True)
+        sides = np.empty((features.size, rows.size), np.uint8)
+        X = _select(self._source.X, rows)
+        for block in self._blocks(wanted, rows.size):
+            columns = self._computed(block.family, X, block.local, rows)
+            _write_sides(block.part, inverse, columns, thresholds, sides)
+        return sides.view(np.bool_)
+
+    def thresholds_in(self, view: View, bins: NDArray[np.int64]) -> NDArray[np.int64]:
+        """As of `Bank`."""
+        assert view.cuts is not None
+        cuts = view.cuts[view.at, np.maximum(bins - 2, 0)]
+        return np.where(bins == 1, 1, _thresholds_at(cuts))
+
+    def threshold(self, feature: int, b: int) -> float:
+        """Raw threshold of number b; as of `Bank`, but that any value can be a threshold."""
+        self._check(feature)
+        check_integer(f"the threshold of feature {feature}", b, 1, self.largest_threshold)
+        return float(_raw_values(np.array([b]))[0])
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,), valid in the reader's rows; a copy."""
         return super().column(feature).copy()
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
-        """Bins of some features of any examples, computed without the cache: uint8 (Q, T)."""
+        """Bins of some features of any examples, by the cuts of whole columns: uint8 (Q, T)."""
         wanted, inverse = np.unique(features, return_inverse=True)
         out = np.empty((wanted.size, rows.size), np.uint8)
-        X, most = _select(self._source.X, rows), self._cuts.n_rows
-        for start in range(0, wanted.size, most):
-            part = slice(start, start + most)
-            self._compute(wanted[part], X, rows, out[part])
+        X = _select(self._source.X, rows)
+        for block in self._blocks(wanted, rows.size):
+            cuts = self._cuts_of(block)
+            columns = self._computed(block.family, X, block.local, rows)
+            assign_bins(columns, cuts, _n_bins(cuts), out[block.part])
         taken: NDArray[np.uint8] = out[inverse]
         return taken
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Cuts of some features: float32 (Q, 254)."""
-        cuts = np.empty((features.size, MAX_CUTS), np.float32)
-        for start in range(0, features.size, self._cuts.n_rows):
-            part = slice(start, start + self._cuts.n_rows)
-            wanted, inverse = np.unique(features[part], return_inverse=True)
-            at = self._find_cuts(wanted)[inverse]
-            cuts[part] = self._cuts.rows[at]
+        """Cuts of the whole columns of some features: float32 (Q, 254)."""
+        wanted, inverse = np.unique(features, return_inverse=True)
+        cuts = np.empty((wanted.size, MAX_CUTS), np.float32)
+        for block in self._blocks(wanted, 1):
+            cuts[block.part] = self._cuts_of(block)
+            self.n_bins[block.features] = _n_bins(cuts[block.part])
+        return cuts[inverse]
+
+    def _cuts_of(self, block: _Block) -> NDArray[np.float32]:
+        """Cuts of whole columns."""
+        known = self._known_cuts(block)
+        if known is not None:
+            return known[0]
+        at = self._whole_columns(block.features)  # which may replace the array of the cuts
+        cuts: NDArray[np.float32] = self._column_cuts[at]
         return cuts
 
-    def _find_cuts(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of features, ascending, in the cache of cuts; adds the missing ones."""
-        at = self._cuts.find(features)
+    def _known_cuts(self, block: _Block) -> tuple[NDArray[np.float32], NDArray[np.int16]] | None:
+        """Cuts and n_bins that are the same in all searches, from the cache if there; or None."""
+        at = self._cuts.find(block.features)
         new = np.flatnonzero(at < 0)
-        for family, local, part in self._blocks(features[new], self._source.reference_rows.size):
-            cuts = declared_cuts(family, local)
-            if cuts is None:
-                source = self._source
-                columns = compute_columns(family, source.reference, local, source.reference_rows)
-                self.values_computed += columns.size
-                cuts = find_cuts(columns)
-            at[new[part]] = claimed = self._cuts.claim(features[new[part]])
-            self._cuts.rows[claimed], self.n_bins[features[new[part]]] = cuts
-        return at
+        if new.size:
+            source, local = self._source, block.local[new]
+            found = declared_cuts(block.family, local)
+            if found is None:
+                if not source.reference_rows.size:
+                    return None
+                reads = source.reference, local, source.reference_rows
+                found = find_cuts(self._computed(block.family, *reads))
+            at[new] = claimed = self._cuts.claim(block.features[new])
+            self._cuts.rows[claimed] = found[0]
+        cuts = self._cuts.rows[at]
+        return cuts, _n_bins(cuts)
 
     def _whole_columns(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of features, ascending, in the cache of columns; adds the missing ones."""
         at = self._columns.find(features)
         new = np.flatnonzero(at < 0)
-        step = max(_BLOCK_BYTES // max(self._rows.size, 1), 1)
-        for start in range(0, new.size, step):
-            part = new[start : start + step]
-            bins = np.empty((part.size, self._rows.size), np.uint8)
-            for rows, X in self._raw_rows():
-                self._compute(features[part], X, self._rows[rows], bins[:, rows])
-            at[part] = claimed = self._columns.claim(features[part])
+        for block in self._blocks(features[new], self._rows.size):
+            columns = self._whole_values(block)
+            cuts, n_bins = self._known_cuts(block) or find_cuts(columns)
+            at[new[block.part]] = claimed = self._columns.claim(block.features)
             place = _as_slice(self._rows)
-            self._columns.rows[(claimed, place) if place else np.ix_(claimed, self._rows)] = bins
+            to = (claimed, place) if place else np.ix_(claimed, self._rows)
+            self._columns.rows[to] = assign_bins(columns, cuts, n_bins)
+            if len(self._column_cuts) < len(self._columns.rows):
+                grown = np.empty((len(self._columns.rows), MAX_CUTS), np.float32)
+                grown[: len(self._column_cuts)] = self._column_cuts
+                self._column_cuts = grown
+            self._column_cuts[claimed] = cuts
         return at
+
+    def _whole_values(self, block: _Block) -> NDArray[np.float32]:
+        """Values of features for the reader's rows: float32 (q, n)."""
+        columns = np.empty((block.local.size, self._rows.size), np.float32)
+        for place, X in self._raw_rows():
+            rows = self._rows[place]
+            columns[:, place] = self._computed(block.family, X, block.local, rows)
+        return columns
+
+    def _sampled(
+        self, features: NDArray[np.int64], rows: NDArray[Any]
+    ) -> Iterator[tuple[_Block, NDArray[np.float32]]]:
+        """Blocks of ascending features with their values in some of the reader's rows."""
+        X = self._examples(rows)
+        for block in self._blocks(features, rows.size):
+            at = self._values.find(block.features)
+            known = at >= 0
+            if not known.any():
+                yield block, self._computed(block.family, X, block.local, rows)
+                continue
+            columns = np.empty((at.size, rows.size), np.float32)
+            columns[known] = self._values.rows[at[known, None], rows]
+            if not known.all():
+                columns[~known] = self._computed(block.family, X, block.local[~known], rows)
+            yield block, columns
+
+    def _computed(
+        self, family: Family, X: Any, local: NDArray[np.int64], rows: NDArray[Any]
+    ) -> NDArray[np.float32]:
+        """Values of features for the examples X in the given rows, counted."""
+        columns = compute_columns(family, X, local, rows)
+        self.values_computed += columns.size
+        return columns
 
     def _raw_rows(self) -> Iterator[tuple[slice, Any]]:
         """The reader's raw examples with their positions: in blocks if too large to be copied."""
@@ -238,27 +367,19 @@ class LazyBank(Bank):
                 self._raw = self._source.copy(self._rows)
             yield slice(None), self._raw
 
-    def _compute(
-        self,
-        features: NDArray[np.int64],
-        X: Any,
-        rows: NDArray[Any],
-        out: NDArray[np.uint8],
-    ) -> None:
-        """Write the bins of distinct features, ascending, for the examples X in the given rows."""
-        cuts = self._find_cuts(features)
-        for family, local, part in self._blocks(features, rows.size):
-            columns = compute_columns(family, X, local, rows)
-            edges, n_bins = self._cuts.rows[cuts[part]], self.n_bins[features[part]]
-            out[part] = assign_bins(columns, edges, n_bins)
-            self.values_computed += columns.size
+    def _blocks(self, features: NDArray[np.int64], n_rows: int) -> Iterator[_Block]:
+        """Ascending features by family, in blocks that the caches and blocks of values can hold."""
+        n_rows = max(n_rows, self._source.reference_rows.size, 1)
+        size = min(_BLOCK_BYTES // (4 * n_rows), self._columns.n_rows, self._cuts.n_rows) or 1
+        parts = blocks_by_family(self.families, self.first, features, size)
+        for family, local, part in parts:
+            yield _Block(family, features[part], local, part)
 
-    def _blocks(
-        self, features: NDArray[np.int64], n_rows: int
-    ) -> Iterator[tuple[Family, NDArray[np.int64], slice]]:
-        """Ascending features by family, in blocks: the family, local indices, positions."""
-        size = max(_BLOCK_BYTES // (4 * max(n_rows, 1)), 1)
-        return blocks_by_family(self.families, self.first, features, size)
+    def _room(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
+        """Work space: uint8 (Q, T)."""
+        if self._space.size < n_features * n_rows:
+            self._space = np.empty(n_features * n_rows, np.uint8)
+        return self._space[: n_features * n_rows].reshape(n_features, n_rows)
 
     def _examples(self, rows: NDArray[Any]) -> Any:
         """Raw examples of a sample as families read them fastest.
@@ -268,6 +389,42 @@ class LazyBank(Bank):
         if self._sample is None or self._sample[0] is not rows:
             self._sample = (rows, block_order(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
+
+
+def _n_bins(cuts: NDArray[np.float32]) -> NDArray[np.int16]:
+    """Number of bins of cuts (Q, 254) that are padded with +inf: int16 (Q,)."""
+    return np.asarray(np.isfinite(cuts).sum(axis=1) + 2, np.int16)
+
+
+def _thresholds_at(values: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Thresholds at raw values, in the order of these: int64, above 1."""
+    bits = values.view(np.uint32)
+    return np.where(bits & _SIGN, ~bits, bits | _SIGN).astype(np.int64)
+
+
+def _raw_values(thresholds: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Raw values of thresholds: float32; -inf for 1."""
+    places = thresholds.astype(np.uint32)
+    values = np.where(places & _SIGN, places ^ _SIGN, ~places).view(np.float32)
+    return np.where(thresholds == 1, np.float32(-np.inf), values)
+
+
+def _write_sides(
+    part: slice,
+    inverse: NDArray[np.intp],
+    columns: NDArray[np.float32],
+    thresholds: NDArray[np.int64],
+    sides: NDArray[np.uint8],
+) -> None:
+    """Write 1 where phi is +1, else 0, for the stumps of a block of features.
+
+    `columns` (q, T) are values of the features `part` of those that `inverse` numbers; `sides` has
+    a row for each stump.
+    """
+    stumps = np.flatnonzero((inverse >= part.start) & (inverse < part.stop))
+    values, least = columns[inverse[stumps] - part.start], _raw_values(thresholds[stumps])
+    least[thresholds[stumps] == 1] = -np.finfo(np.float32).max
+    sides[stumps] = values >= least[:, None]
 
 
 class _RawExamples:

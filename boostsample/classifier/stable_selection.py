@@ -310,8 +310,8 @@ def chosen_features(
     while len(chosen) < n_chosen and not booster.finished:
         done = booster.next_round()
         term = done.terms[0]
-        bins = bank.take(np.array([term.feature]), rows)
-        if done.edge > NO_EDGE and bins.min() < term.threshold <= bins.max():
+        sides = bank.sides(np.array([term.feature]), np.array([term.threshold]), rows)
+        if done.edge > NO_EDGE and sides.any() and not sides.all():
             chosen[term.feature] = None
     return list(chosen)
 

@@ -8,7 +8,7 @@ have the arrays of `run_arrays`:
 - one element per search, in the narrowest type: ``feature``; ``threshold`` (float32, raw);
   ``edge`` (float64);
 - one element per term: ``search``, the number of the search in the round that found it; ``bin``,
-  the bin index of its threshold; and those of `boostsample.records.term_arrays`.
+  the index of its threshold in the bank; and those of `boostsample.records.term_arrays`.
 
 The alphas follow from the edges by the step size. ``history`` is JSON: the history rows by column.
 ``state`` is JSON: what the booster needs beside them (`boostsample.files.json_text`). ``meta``
@@ -70,7 +70,7 @@ def run_arrays(rounds: Sequence[Round]) -> dict[str, NDArray[Any]]:
         "threshold": np.array([row["threshold"] for row in rows], np.float32),
         "edge": np.array([row["edge"] for row in rows], np.float64),
         "search": narrowest([term.search for term in terms]),
-        "bin": np.array([term.threshold for term in terms], np.uint8),
+        "bin": narrowest([term.threshold for term in terms]),
         **term_arrays(columns, None if stumps else split),
     }
     edges = np.array([done.edge for done in rounds], np.float64)

@@ -200,10 +200,10 @@ class TargetSearch:
         def edges(members: NDArray[np.int64]) -> NDArray[np.float64]:
             return limits.edges(rows.bin_totals(members), self._run.mass, two_sided)
 
-        of_chosen = edges(np.array([member]))
-        if of_chosen[0, threshold - 1] >= 0.0:
+        of_cut = rows.cut_totals(member, threshold)[None]
+        if limits.edges(of_cut, self._run.mass, two_sided)[0, 0] >= 0.0:
             return chosen
-        least = float(of_chosen.max())
+        least = float(edges(np.array([member])).max())
         others = [stumps.feature[stumps.edge > least] for stumps in exact]
         members = np.concatenate([[member], *others]).astype(np.int64)
         cut, most = None, -1.0
@@ -212,7 +212,8 @@ class TargetSearch:
             if part.max() > most + _SAME:
                 most = float(part.max())
                 row, at = divmod(int((part >= most - _SAME).argmax()), N_BINS - 1)
-                cut = int(members[first + row]), at + 1
+                member = int(members[first + row])
+                cut = member, rows.threshold_of(member, at + 1)
         return cut
 
     def _budget_of(self, n_examples: int) -> int:

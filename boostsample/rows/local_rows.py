@@ -37,12 +37,14 @@ from boostsample.threads import CompilingThreads
 
 
 class NodeRows(WeightedRows):
-    """A copy of the rows of one target at a time; `column` gives the bins of a feature."""
+    """A copy of the rows of one target at a time; `cut` is as of `Bank`."""
 
-    def __init__(self, weights: SignedWeights, column: Callable[[int], NDArray[np.uint8]]) -> None:
+    def __init__(
+        self, weights: SignedWeights, cut: Callable[[int, int], tuple[NDArray[np.uint8], Any]]
+    ) -> None:
         self.n_labels = weights.n_labels
         self._weights = weights
-        self._column = column
+        self._cut = cut
         self._has_room = False
 
     @property
@@ -76,8 +78,8 @@ class NodeRows(WeightedRows):
         """Partition a stretch by a stump: the examples with phi = -1 and with phi = +1; O(n)."""
         self._make_room()
         first, end = stretch
-        weights, column = self._weights, self._column(stump.feature)
-        threshold: Any = np.int16(stump.threshold)
+        weights = self._weights
+        column, threshold = self._cut(stump.feature, stump.threshold)
         place = weights.start, weights.columns, self._order, first, end, self._spare
         middle = int(partition(column, threshold, *place))
         self._parted.add(stretch)
@@ -125,7 +127,7 @@ class NodeRows(WeightedRows):
     def _flip(self, stump: StumpCut) -> None:
         self._sides[: self.n_labels] = -stump.votes
         self._sides[self.width : self.width + self.n_labels] = stump.votes
-        cut = self._column(stump.feature), np.int16(stump.threshold)
+        cut = self._cut(stump.feature, stump.threshold)
         self.share(self._own.flip, (*cut, self.exact(), self._sides), (self.part_sums,))
         np.add.reduce(self.part_sums, axis=0, out=self.sums)
 
@@ -195,7 +197,7 @@ class LocalRows:
         self.bank, self.weights = bank, weights
         self.families = bank.families
         self.searcher = Searcher(bank, weights)
-        self.nodes = NodeRows(weights, bank.column)
+        self.nodes = NodeRows(weights, bank.cut)
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self.n_features = int(bank.n_features)
         self.round = 0
@@ -239,7 +241,8 @@ class LocalRows:
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; O(N)."""
-        self.weights.update(self.bank.column(cut.feature), cut.threshold, cut.votes, factors)
+        column, first = self.bank.cut(cut.feature, cut.threshold)
+        self.weights.update(column, first, cut.votes, factors)
 
     def update_leaves(self, leaves: Sequence[Leaf], factors: Factors) -> None:
         """Update the weights by the base classifier with these leaves; O(N)."""
@@ -339,7 +342,7 @@ def _compile(
     factors = FULL_STEP.factors(0.5, weights.mass)
     weights.update(bins[0], 1, votes[0], factors)
     if not one_search:
-        nodes = NodeRows(weights, lambda feature: bins[0])
+        nodes = NodeRows(weights, lambda feature, threshold: (bins[0], np.int16(threshold)))
         stump = Stumps(feature, np.ones(1, np.int64), votes, edges).best()
         nodes.read(nodes.whole, [stump])
         below, above = nodes.split(nodes.whole, stump)

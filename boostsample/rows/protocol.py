@@ -72,6 +72,7 @@ class TargetRows(Protocol):
     n_examples: int
     n_labels: int
     n_features: int
+    largest_threshold: int
 
     @property
     def mass(self) -> float:
@@ -106,6 +107,14 @@ class TargetRows(Protocol):
 
         Float64 (Q, 256, 2 + K), in the units of the weights.
         """
+        ...
+
+    def cut_totals(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """Numbers of the rows with phi = -1, then +1: float64 (2, 2 + K), see `bin_totals`."""
+        ...
+
+    def threshold_of(self, feature: int, b: int) -> int:
+        """The threshold below bin b of `bin_totals`."""
         ...
 
     def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:

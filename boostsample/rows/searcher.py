@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
+from boostsample.banks.bank import Bank, View
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
@@ -132,6 +132,7 @@ class Searcher:
         self.two_sided, self._members = two_sided, members
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self.n_features = int(bank.n_features) if members is None else members.size
+        self.largest_threshold = bank.largest_threshold
         if run is None:
             self._n_run = weights.n_examples
             self._search = BinSearch(self.n_labels, weights.threads)
@@ -167,7 +168,7 @@ class Searcher:
     def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(n)."""
         number = feature if self._members is None else int(self._members[feature])
-        return self.weights.label_sums(self.bank.column(number), threshold)
+        return self.weights.label_sums(*self.bank.cut(number, threshold))
 
     def release(self) -> None:
         """Invalidate all samples drawn so far; later ones reuse their buffers."""
@@ -262,8 +263,11 @@ class Searcher:
     def _search_bins(
         self, features: NDArray[np.int64], rows: Rows, precision: Precision, output: SearchOutput
     ) -> None:
-        bins, at, rows = self._read(features, rows)
-        self._search.write(bins, at, self.bank.n_bins[features], rows, precision, output)
+        view, rows = self._read(features, rows)
+        n_bins = self.bank.n_bins[features]
+        self._search.write(view.bins, view.at, n_bins, rows, precision, output)
+        if view.cuts is not None:
+            output.thresholds[:] = self.bank.thresholds_in(view, output.thresholds)
 
     def _settle_ties(self, stumps: Stumps, rows: Rows) -> None:
         """Compare the features again whose edges rounding cannot separate from the best one.
@@ -295,14 +299,31 @@ class Searcher:
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """As of `TargetRows`, of all rows; O(Q n K)."""
-        rows, n = self.weights, self.n_examples
-        examples = rows.columns if rows.columns.size else np.arange(rows.start, rows.start + n)
-        signed = matrix_of_rows(rows.values, n, self.n_labels)
+        return self._totals(self.bank.take(self._of_bank(features), self._examples()), N_BINS)
+
+    def cut_totals(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """As of `TargetRows`, of all rows; O(n K)."""
+        number = feature if self._members is None else int(self._members[feature])
+        column, first = self.bank.cut(number, threshold)
+        return np.asarray(self._totals((column[self._examples()] >= first)[None, :], 2)[0])
+
+    def threshold_of(self, feature: int, b: int) -> int:
+        """As of `TargetRows`."""
+        view = self.bank.view(self._of_bank(np.array([feature])))
+        return int(self.bank.thresholds_in(view, np.array([b]))[0])
+
+    def _examples(self) -> NDArray[np.integer[Any]]:
+        rows = self.weights
+        return rows.columns if rows.columns.size else np.arange(self.n_examples) + rows.start
+
+    def _totals(self, bins: NDArray[Any], n_bins: int) -> NDArray[np.float64]:
+        """Numbers, weight and label sums of all rows by bin: float64 (Q, n_bins, 2 + K)."""
+        signed = matrix_of_rows(self.weights.values, self.n_examples, self.n_labels)
         numbers = [None, np.abs(signed).sum(axis=1, dtype=np.float64), *signed.T]
-        totals = np.empty((features.size, N_BINS, len(numbers)))
-        for to, bins in zip(totals, self.bank.take(self._of_bank(features), examples), strict=True):
+        totals = np.empty((len(bins), n_bins, len(numbers)))
+        for to, of_feature in zip(totals, bins, strict=True):
             for k, number in enumerate(numbers):
-                to[:, k] = np.bincount(bins, number, N_BINS)
+                to[:, k] = np.bincount(of_feature, number, n_bins)
         return totals
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
@@ -311,15 +332,16 @@ class Searcher:
         o is v phi, or for votes a above and b below the threshold (a - b) / 2 phi + (a + b) / 2.
         """
         edges, sums = np.empty(len(stumps)), np.empty(self.weights.width)
-        thresholds = stumps.threshold.astype(np.int16)
         votes = np.ascontiguousarray(stumps.votes, dtype=np.int8)
         constant: Any = 0.0
         if stumps.below is not None:
             constant = (votes + stumps.below) // 2 @ rows.base[: self.n_labels]
             votes = (votes - stumps.below) // 2
         for part in _parts(edges.size, self._most(rows)):
-            bins, at, read = self._read(self._of_bank(stumps.feature[part]), rows)
-            self._signed_edges(bins, at, thresholds[part], votes[part], read, sums, edges[part])
+            features, thresholds = self._of_bank(stumps.feature[part]), stumps.threshold[part]
+            view, bins = self.bank.view_at(features, thresholds, self._rows_of_view(rows))
+            read = _in_view(view, rows)
+            self._signed_edges(view.bins, view.at, bins, votes[part], read, sums, edges[part])
         return np.asarray((edges + constant) * rows.scale)
 
     def histograms(
@@ -333,7 +355,7 @@ class Searcher:
         width, q = self.weights.width, features.size
         hist, last = np.full((q, N_BINS * width), NO_ROWS, np.float64), np.ones(q, np.uint8)
         for part in _parts(q, min(self._most(rows), max(q, 1))):
-            bins, at, read = self._read(self._of_bank(features[part]), rows)
+            (bins, at, *_), read = self._read(self._of_bank(features[part]), rows)
             filled, tops = hist[part], last[part]
             stretches = self.weights.threads.stretches((*range(0, at.size, 2), at.size))
             slices = [slice(*ends) for ends in stretches]
@@ -352,14 +374,18 @@ class Searcher:
         n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
         return self.bank.most_features(n_rows) // SEARCH_GROUP * SEARCH_GROUP
 
-    def _read(
-        self, features: NDArray[np.int64], rows: Rows
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64], Rows]:
-        """Bins, the row of each feature in them, and the rows with their columns in them."""
-        bins, at, compact = self.bank.view(features, None if self._whole(rows) else rows.examples)
-        if compact:
-            rows = rows._replace(start=0, examples=rows.examples[:0])
-        return bins, at, rows
+    def _read(self, features: NDArray[np.int64], rows: Rows) -> tuple[View, Rows]:
+        """Bins, and the rows with their columns in them."""
+        view = self.bank.view(features, self._rows_of_view(rows))
+        return view, _in_view(view, rows)
+
+    def _rows_of_view(self, rows: Rows) -> NDArray[Any] | None:
+        return None if self._whole(rows) else rows.examples
+
+
+def _in_view(view: View, rows: Rows) -> Rows:
+    """The rows with their columns in a view."""
+    return rows._replace(start=0, examples=rows.examples[:0]) if view.compact else rows
 
 
 def stumps_of(features: NDArray[np.int64], output: SearchOutput) -> Stumps:

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
-from boostsample.kernels.array_layout import Rows, found_room, lay_out_rows, part_of
+from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, part_of
 from boostsample.kernels.search import is_empty
 from boostsample.records import Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows
@@ -378,6 +378,7 @@ class ShardTarget:
         self.node, self.driver, self.two_sided = node, driver, two_sided
         self.n_examples, self.n_labels = node.n_examples, node.n_labels
         self.n_features = int(driver.n_bins.size if members is None else members.size)
+        self.largest_threshold = N_BINS - 1
         self._members = members
 
     @property
@@ -410,6 +411,15 @@ class ShardTarget:
         """As of `TargetRows`. One exchange."""
         answers = self.node.exchange.ask("bin_totals", self.node.target, self.numbers(features))
         return np.asarray(np.add.reduce(answers))
+
+    def cut_totals(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """As of `TargetRows`. One exchange."""
+        (totals,) = self.bin_totals(np.array([feature]))
+        return np.array([totals[:threshold].sum(axis=0), totals[threshold:].sum(axis=0)])
+
+    def threshold_of(self, feature: int, b: int) -> int:
+        """As of `TargetRows`."""
+        return b
 
     def release(self) -> None:
         """Samples drawn so far are no longer needed."""

@@ -345,10 +345,10 @@ class Scores:
     def _sum(self, scores: NDArray[np.float64]) -> None:
         terms = [term for of_round in self._rounds for term in of_round]
         arrays = TermArrays(terms, scores.shape[1])
-        threshold = np.array([term.threshold for term in terms], np.uint8)
+        thresholds = np.array([term.threshold for term in terms])
         for start in range(0, self._rows.size, _BLOCK):
             rows = self._rows[start : start + _BLOCK]
-            sides = self._bank.take(arrays.feature, rows) >= threshold[:, None]
+            sides = self._bank.sides(arrays.feature, thresholds, rows)
             arrays.add_scores(sides, slice(0, len(terms)), scores[start : start + _BLOCK])
 
 

@@ -65,9 +65,9 @@ if TYPE_CHECKING:
     help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
     "(boostsample cache); columns that are binned when they are searched, of which the last are "
     "kept; or computed on demand. auto is columns for large sparse and very wide files, else "
-    "memory. lazy takes bin edges from 2,048 training rows, "
-    "others from all; memory:reference=2048 gives the results of lazy. memory:tile_bytes=0 takes "
-    "half of the memory, but searches of few examples are slower.",
+    "memory. lazy takes the bin edges of a search from the values that it reads, others from all "
+    "training rows; with reference=2048, all take them from 2,048 rows and give the same results. "
+    "memory:tile_bytes=0 takes half of the memory, but searches of few examples are slower.",
 )
 @click.option(
     "--rounds",

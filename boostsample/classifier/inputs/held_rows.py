@@ -226,7 +226,7 @@ class HeldScores:
             arrays = TermArrays(done.terms, self.scores.shape[1])
             arrays.coefficient = arrays.alpha / mean_of
             thresholds = np.array([term.threshold for term in done.terms])
-            sides = bank.take(arrays.feature, part) >= thresholds[:, None]
+            sides = bank.sides(arrays.feature, thresholds, part)
             arrays.add_scores(sides, slice(0, thresholds.size), self.scores[place])
         self.largest += sum(abs(done.terms[0].alpha) for done in rounds) / len(rounds)
         self.edges.append(sum(done.edge for done in rounds) / len(rounds))
