@@ -128,9 +128,10 @@ class Step:
         T : int
             Number of examples, at least 1; N or more means all with their exact weights.
         scheme : str
-            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, or a registered name; `filter`, `mvs`,
-            `goss`, `uniform` and `heaviest` do not promise unbiased edges with the variance of
-            [DF11] eq. 7; see `boostsample.rows.sampling_schemes`.
+            `iid` ([DF11] eq. 4-6), `stratified`, `distinct`, `order`, or a registered name. Edges
+            are unbiased and have at most the variance of [DF11] eq. 7, or 1 / (T - 1) by `order`;
+            `filter`, `mvs`, `goss`, `uniform` and `heaviest` promise neither; see
+            `boostsample.rows.sampling_schemes`.
 
         Returns
         -------
@@ -150,9 +151,9 @@ class Step:
         """Draw samples of ascending sizes, each of which contains the one before; costs no looks.
 
         They take the time of the largest draw. The edges on each of them are unbiased, with at most
-        the variance of [DF11] eq. 7, if the scheme promises that. A sample of `iid` is T
-        independent draws, one of `distinct`, `mvs`, `uniform` or `heaviest` has T different
-        examples; with other schemes, each sample adds one of the scheme to the sample before.
+        the variance of one draw, if the scheme promises that. A sample of `iid` is T independent
+        draws, one of `distinct`, `order`, `mvs`, `uniform` or `heaviest` has T different examples;
+        with other schemes, each sample adds one of the scheme to the sample before.
 
         Parameters
         ----------

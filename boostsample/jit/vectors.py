@@ -5,8 +5,9 @@ labels stays scalar and takes five times as long. The order of every operation i
 bits are the same on every processor.
 
 A vector has `lanes` numbers, constant at compile time, of float32 (weights) or float64 (sums over
-all examples): 1, 2, 4 or 8; or 16, 12, 10 or 9, which are two of LLVM's vectors, eight lanes and
-the rest. Under NUMBA_DISABLE_JIT=1 a vector is a NumPy array and each operation is its twin below.
+all examples): 1, 2, 4 or 8; or more, which are LLVM's vectors of
+eight lanes and one of the rest. Under NUMBA_DISABLE_JIT=1 a vector is a NumPy array and each
+operation is its twin below.
 """
 
 from __future__ import annotations
@@ -238,6 +239,114 @@ def _row_total(typing: Any, a: Any) -> Any:
     return _lane(a)(a), codegen
 
 
+@intrinsic(prefer_literal=True)
+def _phi(typing: Any, column: Any, start: Any, threshold: Any, n_rows: Any, size: Any) -> Any:
+    rows, labels = n_rows.literal_value, size.literal_value
+    vector = Vector(rows * labels, 32)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        place = builder.gep(data, [context.cast(builder, args[1], sig.args[1], types.intp)])
+        kind = ir.VectorType(_BYTE, rows)
+        bins = builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
+        least = context.cast(builder, args[2], sig.args[2], types.uint8)
+        above = builder.icmp_unsigned(">=", bins, _broadcast(builder, least, kind))
+        each = ir.VectorType(ir.FloatType(), rows)
+        phi = builder.select(above, _constant(each, 1.0), _constant(each, -1.0))
+        places = [lane // labels for lane in range(rows * labels)]
+        parts = range(0, rows * labels, LANES)
+        return _whole(
+            builder, [_shuffled(builder, phi, phi, places[at : at + LANES]) for at in parts]
+        )
+
+    return vector(column, start, threshold, n_rows, size), codegen
+
+
+@intrinsic
+def _eight_lanes(typing: Any, a: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        parts = _parts(builder, args[0])
+        while len(parts) > 1:
+            pairs = zip(parts[::2], parts[1::2], strict=False)
+            odd = parts[-1:] if len(parts) % 2 else []
+            parts = [builder.fadd(*pair) for pair in pairs] + odd
+        return parts[0]
+
+    return Vector(LANES, a.bits)(a), codegen
+
+
+#: Multipliers and shifts of a 32-bit hash (lowbias32 of Wellons), without the first shift.
+_HASH = ((16, 0x7FEB352D), (15, 0x846CA68B))
+
+
+@intrinsic(prefer_literal=True)
+def _uniforms(typing: Any, first: Any, seed: Any, lanes: Any) -> Any:
+    n = lanes.literal_value
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.VectorType(_PLACE, n)
+
+        def every(value: int) -> Any:
+            return ir.Constant(kind, [ir.Constant(_PLACE, value)] * n)
+
+        start, key = (
+            context.cast(builder, arg, of, types.int64)
+            for arg, of in zip(args[:2], sig.args[:2], strict=True)
+        )
+        low, high = key, builder.lshr(key, ir.Constant(_WORD, 32))
+        at, times, plus = (
+            _broadcast(builder, builder.trunc(x, _PLACE), kind) for x in (start, low, high)
+        )
+        x = builder.add(at, ir.Constant(kind, [ir.Constant(_PLACE, k) for k in range(n)]))
+        x = builder.add(builder.mul(x, builder.or_(times, every(1))), plus)
+        for shift, factor in _HASH:
+            x = builder.mul(builder.xor(x, builder.lshr(x, every(shift))), every(factor))
+        x = builder.lshr(builder.xor(x, builder.lshr(x, every(16))), every(1))
+        u = builder.sitofp(x, ir.VectorType(ir.FloatType(), n))
+        half = builder.fadd(u, _constant(u.type, 0.5))
+        return builder.fmul(half, _constant(u.type, 2.0**-31))
+
+    return Vector(n, 32)(first, seed, lanes), codegen
+
+
+@intrinsic
+def _bits_below(typing: Any, a: Any, limit: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        below = builder.fcmp_ordered("<", *(_joined(builder, value) for value in args))
+        return builder.zext(builder.bitcast(below, ir.IntType(a.lanes)), _WORD)
+
+    return types.int64(a, limit), codegen
+
+
+#: The numbers of the bits of each byte that are set, ascending, and 0 for the others.
+_SET_BITS = [
+    ([k for k in range(LANES) if byte >> k & 1] + [0] * LANES)[:LANES] for byte in range(256)
+]
+
+
+@intrinsic
+def _store_set_bits(typing: Any, array: Any, start: Any, first: Any, bits: Any) -> Any:
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        row = ir.VectorType(_BYTE, LANES)
+        rows = [ir.Constant(row, [ir.Constant(_BYTE, k) for k in bits]) for bits in _SET_BITS]
+        table = cgutils.global_constant(
+            builder, "set_bits", ir.Constant(ir.ArrayType(row, len(rows)), rows)
+        )
+        at, number, byte = (
+            context.cast(builder, arg, of, types.int64)
+            for arg, of in zip(args[1:], sig.args[1:], strict=True)
+        )
+        places = builder.load(builder.gep(table, [ir.Constant(_WORD, 0), byte]), align=LANES)
+        wide = ir.VectorType(_PLACE, LANES)
+        base = _broadcast(builder, builder.trunc(number, _PLACE), wide)
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        address = builder.bitcast(builder.gep(data, [at]), wide.as_pointer())
+        builder.store(builder.add(builder.zext(places, wide), base), address, align=4)
+        return builder.ctpop(byte)
+
+    return types.int64(array, start, first, bits), codegen
+
+
 @_of_all_lanes(lambda a: a)
 def _running(builder: Any, a: Any) -> Any:
     zeros, n, distance = _constant(a.type, 0.0), a.type.count, 1
@@ -425,6 +534,39 @@ def _row_total_twin(a: Any) -> Any:
     return first + _total_twin(a[LANES:]) if a.size > LANES else first
 
 
+def _phi_twin(column: Any, start: int, threshold: int, n_rows: int, size: int) -> Any:
+    above = column[start : start + n_rows] >= threshold
+    return np.repeat(np.where(above, np.float32(1.0), np.float32(-1.0)), size)
+
+
+def _eight_lanes_twin(a: Any) -> Any:
+    parts = list(a.reshape(-1, LANES))
+    while len(parts) > 1:
+        odd = parts[-1:] if len(parts) % 2 else []
+        parts = [x + y for x, y in zip(parts[::2], parts[1::2], strict=False)] + odd
+    return parts[0]
+
+
+def _uniforms_twin(first: int, seed: int, lanes: int) -> Any:
+    key = int(seed)
+    times, plus = np.uint32(key & 0xFFFFFFFF | 1), np.uint32(key >> 32 & 0xFFFFFFFF)
+    x = np.arange(lanes, dtype=np.uint32) + np.uint32(first)
+    x = x * times + plus
+    for shift, factor in _HASH:
+        x = (x ^ (x >> np.uint32(shift))) * np.uint32(factor)
+    x = (x ^ (x >> np.uint32(16))) >> np.uint32(1)
+    return (x.astype(np.float32) + np.float32(0.5)) * np.float32(2.0**-31)
+
+
+def _bits_below_twin(a: Any, limit: Any) -> int:
+    return int(np.packbits(a < limit, bitorder="little").view(np.uint8)[0])
+
+
+def _store_set_bits_twin(array: Any, start: int, first: int, bits: int) -> int:
+    array[start : start + LANES] = first + np.array(_SET_BITS[bits])
+    return bin(bits).count("1")
+
+
 def _running_twin(a: Any) -> Any:
     distance = 1
     while distance < a.size:
@@ -498,6 +640,19 @@ as_wide = _either_way(_lanewise(2, _as_double), lambda a, like: a.astype(like.dt
 total = _either_way(_total, _total_twin)
 #: row_total(a): the totals of the first eight lanes and of the rest, added.
 row_total = _either_way(_row_total, _row_total_twin)
+#: phi(column, start, threshold, n_rows, size): of bins start, ..., start + n_rows - 1 of a column,
+#: 1.0 where the bin is at least the threshold, else -1.0, each in `size` lanes.
+phi = _either_way(_phi, _phi_twin)
+#: eight_lanes(a): the eighths of a vector of whole eights, added in pairs.
+eight_lanes = _either_way(_eight_lanes, _eight_lanes_twin)
+#: uniforms(first, seed, lanes): numbers first, first + 1, ... of the stream of random numbers of a
+#: 64-bit seed, float32 in (0, 1]: a hash of the number.
+uniforms = _either_way(_uniforms, _uniforms_twin)
+#: bits_below(a, limit): bit k is whether lane k of `a` is below that of `limit`; at most 8 lanes.
+bits_below = _either_way(_bits_below, _bits_below_twin)
+#: store_set_bits(array, start, first, bits): the numbers of the bits of a byte that are set, plus
+#: `first`, into an array of int32 from `start`; returns how many. Overwrites eight numbers.
+store_set_bits = _either_way(_store_set_bits, _store_set_bits_twin)
 #: paired(a, b, size): the lanes of both; if they are more than LANES, the halves of each group of
 #: `size` lanes are added. Steps of size 8, 4, 2 turn eight vectors into one of their totals.
 paired = _either_way(_paired, _paired_twin)

@@ -7,13 +7,14 @@ cost O(T log N). Random numbers are arguments.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import COMPILED, inner_kernel, kernel
 from boostsample.jit.memory import on_stack
+from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
 DRAW_BLOCK = 16
@@ -243,3 +244,129 @@ def draw_pivotal(
         inclusion[place] = min(np.float64(weight[i]) * scale, 1.0)
         used += np.int64(taken[i])
     return int(used)
+
+
+#: Weights that the first guess of a level is made from, about.
+GUESSED_FROM = 4096
+#: Buckets of keys in which the largest one of a sample is looked for.
+_N_BUCKETS = 512
+#: Larger keys are not told from each other: times a weight, they are float32.
+_MOST_KEY = 1e38
+
+
+class OrderRoom(NamedTuple):
+    """Work space of a draw by order.
+
+    `some` float32 (at most N,) for weights that levels are guessed from; `examples` int32 and
+    `keys` and `held` float64 (any,) for candidates: more than the examples drawn, by eight at
+    least.
+    """
+
+    some: Floats
+    examples: Ints
+    keys: Doubles
+    held: Doubles
+
+
+@kernel
+def draw_by_order(
+    weight: Floats, size: int, seed: int, room: OrderRoom, examples: Ints, factors: Doubles
+) -> int:
+    """The `size` examples of smallest keys u_i / w_i: priority sampling.
+
+    With the next key tau, the factors are max(1, 1 / (tau w_i)) (Duffield, Lund and Thorup 2007,
+    section 2). u_i are those of `vec.uniforms`. Reads weight float32 (N,), N > size; examples
+    without weight are not drawn. Returns how many are, `size` unless fewer have weight.
+    Writes examples int32 (size,), ascending, factors float64 (size,), their keys to the first of
+    room.keys, and tau to the next one. O(N), most of it hashes.
+    """
+    step = weight.size // room.some.size
+    for k in range(room.some.size):
+        room.some[k] = weight[k * step]
+    about = size + 4.0 * np.sqrt(np.float64(size)) + 0.05 * size
+    share = int(about * room.some.size / weight.size)
+    largest = 1.0 / inclusion_level(room.some, max(1, share))
+    too_small, too_large, step_up = 0.0, np.inf, 1.5
+    n = _candidates(weight, largest, seed, room)
+    while n <= size or n >= room.examples.size - LANES:
+        if n > size:
+            too_large = largest
+        elif largest >= _MOST_KEY:  # no more examples have weight
+            break
+        else:
+            too_small = largest
+        if too_large == np.inf:
+            largest = min(largest * step_up, _MOST_KEY)
+            step_up *= step_up
+        else:
+            largest = np.sqrt(max(too_small, too_large * 1e-9) * too_large)
+        n = _candidates(weight, largest, seed, room)
+    for t in range(n):
+        room.keys[t] = _key(weight, seed, np.int64(room.examples[t]))
+    last = _nth_key(room, n, size, largest) if n > size else np.inf
+    ties = size
+    for t in range(n):
+        ties -= room.keys[t] < last
+    used = 0
+    for t in range(n):
+        key, i = room.keys[t], np.int64(room.examples[t])
+        taken = key < last or (key == last and ties > 0)
+        ties -= key == last
+        if used < size:
+            examples[used] = i
+            factors[used] = max(1.0, 1.0 / (last * np.float64(weight[i])))
+            room.keys[used] = key
+        used += taken
+    room.keys[used] = last
+    return int(used)
+
+
+@inner_kernel
+def _candidates(weight: Floats, largest: float, seed: int, room: OrderRoom) -> int:
+    """Write the examples of keys below about `largest`, if there is room; how many there are."""
+    examples, most = room.examples, room.examples.size - LANES
+    n, n_used = weight.size, np.int64(0)
+    few = on_stack(LANES, np.float32)
+    for k in range(LANES):
+        few[k] = 0.0
+    limits = vec.fill(vec.load(few, 0, LANES), np.float32(largest))
+    whole = n - n % LANES
+    for k in range(n - whole):
+        few[k] = weight[whole + k]
+    for i in range(0, n, LANES):
+        weights = vec.load(weight, i, LANES) if i < whole else vec.load(few, 0, LANES)
+        taken = vec.bits_below(vec.uniforms(i, seed, LANES), vec.multiply(weights, limits))
+        n_used = min(n_used + vec.store_set_bits(examples, n_used, i, taken), most)
+    return int(n_used)
+
+
+@inner_kernel
+def _key(weight: Floats, seed: int, i: int) -> float:
+    one = on_stack(1, np.float32)
+    vec.store(one, 0, vec.uniforms(i, seed, 1))
+    return np.float64(one[0]) / np.float64(weight[i])
+
+
+@inner_kernel
+def _nth_key(room: OrderRoom, n: int, number: int, largest: float) -> float:
+    """The key that `number` of the first n keys, of at most about `largest`, are smaller than."""
+    counts, scale = on_stack(_N_BUCKETS, np.int64), _N_BUCKETS / largest
+    keys, held = room.keys, room.held
+    for b in range(_N_BUCKETS):
+        counts[b] = 0
+    for t in range(n):
+        counts[min(np.int64(keys[t] * scale), _N_BUCKETS - 1)] += 1
+    before, bucket = 0, 0
+    while before + counts[bucket] <= number:
+        before += counts[bucket]
+        bucket += 1
+    n_held = 0
+    for t in range(n):
+        if min(np.int64(keys[t] * scale), _N_BUCKETS - 1) == bucket:
+            at = n_held  # few: sorted as they come
+            while at > 0 and held[at - 1] > keys[t]:
+                held[at] = held[at - 1]
+                at -= 1
+            held[at] = keys[t]
+            n_held += 1
+    return float(held[number - before])

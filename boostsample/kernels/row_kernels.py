@@ -9,13 +9,14 @@ each, so that registers hold the sums.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import inner_kernel, inner_kernel_for, kernel, kernel_for
-from boostsample.jit.memory import PREFETCHED_ROWS, on_stack, prefetch_first, prefetch_to_write
+from boostsample.jit.memory import PREFETCHED_ROWS, on_stack, prefetch_first
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
@@ -28,8 +29,11 @@ from boostsample.kernels.array_layout import (
     plane_layout,
 )
 
-#: Rows of a single label that are updated at a time; eight take a sixth longer.
-_ROWS_AT_ONCE = 4
+#: Vectors of signed weights that an update adds up in float32, before float64 takes over; masses
+#: are float64 throughout, since whether an edge is 1 decides whether training ends.
+_CHAIN = 8
+#: An int64 variable: numba would specialise the callee on a literal.
+_ZERO: Any = np.int64(0)
 
 
 class UpdateFactors(NamedTuple):
@@ -70,12 +74,13 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     last_at, plane, last = plane_layout(blocks, tail)
-    update_plane, update_last = (
-        _updates(size, width) if width > 1 else _update_single for size in (plane, last)
-    )
+    update_plane, update_last = _updates(plane, width), _updates(last, width)
     node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
     node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
-    sum_plane, sum_last = _sums(plane, width), _sums(last, width)
+    sum_plane, sum_last = (
+        _sums(labels, width) if labels >= LANES else _narrow_sums(labels, width)
+        for labels in (plane, last)
+    )
     bin_plane, bin_last = _histograms(plane, width), _histograms(last, width)
     eight, eight_last = _eight_totals(LANES), _eight_totals(min(last, LANES))
     eight_more, has_more = _eight_totals(max(last - LANES, 1)), last > LANES
@@ -341,7 +346,26 @@ def _updated(value: Any, agree: Any, factors: Any) -> Any:
 
 @functools.cache
 def _updates(size: int, width: int) -> Any:
-    """The update of labels at, ..., at + size - 1."""
+    """The update of labels at, ..., at + size - 1, some rows at a time: whole vectors."""
+    n_rows = _rows_at_once(size)
+    lanes = n_rows * size
+
+    @inner_kernel_for(size, width)
+    def update_rows(
+        values: Floats,
+        row: int,
+        column: Bytes,
+        start: int,
+        threshold: int,
+        votes: Any,
+        factors: Any,
+    ) -> Any:
+        """Updates and returns n_rows rows of values, from number `row`; bins from `start`."""
+        value = vec.load(values, row, lanes)
+        phi = vec.phi(column, start, threshold, n_rows, size)
+        value = _updated(value, vec.multiply(value, vec.multiply(phi, votes)), factors)
+        vec.store(values, row, value)
+        return value
 
     @inner_kernel_for(size, width)
     def update_plane(
@@ -356,73 +380,63 @@ def _updates(size: int, width: int) -> Any:
     ) -> float:
         values, start, examples = rows.values, rows.start, rows.examples
         sides, right, wrong, floor = factors
-        row = at * (values.size // width)
-        lanes = _factor_lanes(vec.load(floor, at, size), right, wrong)
-        partial = vec.widen(vec.fill(vec.load(floor, at, size), np.float32(0.0)))
-        sizes = partial
-        for t in range(low, high):
-            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
-            side = np.int64(column[i] >= threshold) * width  # avoids mispredicted branches
-            if size >= LANES:  # memory keeps pace with narrower rows
-                prefetch_to_write(values, row + (t + PREFETCHED_ROWS) * size)
-            value = vec.load(values, row + t * size, size)
-            agree = vec.multiply(value, vec.load(sides, side + at, size))
-            value = _updated(value, agree, lanes)
-            vec.store(values, row + t * size, value)
-            partial = vec.add(partial, vec.widen(value))
-            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
-        vec.store(sums, at, partial)
-        return float(vec.row_total(sizes))
+        first = at * (values.size // width)
+        few, few_least = on_stack(lanes, np.float32), on_stack(lanes, np.float32)
+        totals, bins = on_stack(lanes, np.float64), on_stack(n_rows, np.uint8)
+        whole = high - (high - low) % n_rows
+        for lane in range(lanes):
+            few[lane] = sides[width + at + lane % size]
+            few_least[lane] = floor[at + lane % size]
+        votes, least = vec.load(few, 0, lanes), vec.load(few_least, 0, lanes)
+        for lane in range(lanes):  # rows that are left
+            few[lane] = 0.0
+            if lane >= (high - whole) * size:
+                few_least[lane] = 0.0
+        for lane in range((high - whole) * size):
+            few[lane] = values[first + whole * size + lane]
+        none = vec.fill(votes, np.float32(0.0))
+        each = _factor_lanes(least, right, wrong)
+        partial = vec.widen(none)
+        sizes = vec.eight_lanes(partial)
+        for some in range(low, whole, _CHAIN * n_rows):
+            sum_of_some = none
+            for t in range(some, min(some + _CHAIN * n_rows, whole), n_rows):
+                row = first + t * size
+                if examples.size:
+                    for k in range(n_rows):
+                        bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
+                    value = update_rows(values, row, bins, _ZERO, threshold, votes, each)
+                else:
+                    value = update_rows(values, row, column, start + t, threshold, votes, each)
+                sum_of_some = vec.add(sum_of_some, value)
+                sizes = vec.add(sizes, vec.eight_lanes(vec.magnitude(vec.widen(value))))
+            partial = vec.add(partial, vec.widen(sum_of_some))
+        for t in range(whole, high):
+            bins[t - whole] = column[
+                np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            ]
+        for k in range(high - whole, n_rows):
+            bins[k] = 0
+        each = _factor_lanes(vec.load(few_least, 0, lanes), right, wrong)
+        value = update_rows(few, _ZERO, bins, _ZERO, threshold, votes, each)
+        for lane in range((high - whole) * size):
+            values[first + whole * size + lane] = few[lane]
+        partial = vec.add(partial, vec.widen(value))
+        sizes = vec.add(sizes, vec.eight_lanes(vec.magnitude(vec.widen(value))))
+        vec.store(totals, 0, partial)
+        for label in range(size):
+            sums[at + label] = 0.0
+        for lane in range(lanes):
+            sums[at + lane % size] += totals[lane]
+        return float(vec.total(sizes))
 
     return update_plane
 
 
-@inner_kernel
-def _update_single(
-    column: Bytes,
-    threshold: int,
-    rows: Rows,
-    factors: UpdateFactors,
-    low: int,
-    high: int,
-    sums: Doubles,
-    at: int,
-) -> float:
-    """The update of the only label, _ROWS_AT_ONCE rows at a time, added up one after another."""
-    values, start, examples = rows.values, rows.start, rows.examples
-    sides, right, wrong, floor = factors
-    side, new = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float64)
-    few, few_sides = on_stack(_ROWS_AT_ONCE, np.float32), on_stack(_ROWS_AT_ONCE, np.float32)
-    for k in range(_ROWS_AT_ONCE):
-        few[k] = few_sides[k] = 0.0
-    lanes = _factor_lanes(vec.fill(vec.load(few, 0, _ROWS_AT_ONCE), floor[0]), right, wrong)
-    partial = sizes = 0.0
-    whole = high - (high - low) % _ROWS_AT_ONCE
-    for t in range(low, whole, _ROWS_AT_ONCE):
-        for k in range(_ROWS_AT_ONCE):
-            i = np.uint64(examples[np.uint64(t + k)] if examples.size else start + t + k)
-            side[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
-        value = vec.load(values, t, _ROWS_AT_ONCE)
-        value = _updated(value, vec.multiply(value, vec.load(side, 0, _ROWS_AT_ONCE)), lanes)
-        vec.store(values, t, value)
-        vec.store(new, 0, vec.widen(value))
-        for k in range(_ROWS_AT_ONCE):
-            partial += new[np.uint64(k)]
-            sizes += abs(new[np.uint64(k)])
-    for t in range(whole, high):  # fewer are left
-        i, k = np.uint64(examples[np.uint64(t)] if examples.size else start + t), t - whole
-        few[np.uint64(k)] = values[np.uint64(t)]
-        few_sides[np.uint64(k)] = sides[np.uint64(column[i] >= threshold)]
-    value = vec.load(few, 0, _ROWS_AT_ONCE)
-    agree = vec.multiply(value, vec.load(few_sides, 0, _ROWS_AT_ONCE))
-    vec.store(few, 0, _updated(value, agree, lanes))
-    for t in range(whole, high):
-        weight = few[np.uint64(t - whole)]
-        values[np.uint64(t)] = weight
-        partial += np.float64(weight)
-        sizes += np.float64(abs(weight))
-    sums[at] = partial
-    return sizes
+def _rows_at_once(size: int) -> int:
+    """Rows of `size` labels that fill whole vectors, about four."""
+    rows = LANES // math.gcd(size, LANES)
+    return rows * max(4 * LANES // (rows * size), 1)
 
 
 @functools.cache
@@ -573,6 +587,46 @@ def _sums(size: int, width: int) -> Any:
             value = vec.load(values, row + t * size, size)
             partial = vec.add(partial, vec.widen(vec.multiply(value, vec.fill(value, phi))))
         vec.store(sums, at, partial)
+
+    return sum_plane
+
+
+@functools.cache
+def _narrow_sums(size: int, width: int) -> Any:
+    """Sums of labels at, ..., at + size - 1, fewer than a vector holds: some rows at a time."""
+    n_rows = _rows_at_once(size)
+    lanes = n_rows * size
+
+    @inner_kernel_for(size, width)
+    def sum_plane(
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
+    ) -> None:
+        values, start, examples = rows.values, rows.start, rows.examples
+        row, totals = at * (values.size // width), on_stack(lanes, np.float64)
+        bins = on_stack(n_rows, np.uint8)
+        for lane in range(lanes):
+            totals[lane] = 0.0
+        partial = vec.load(totals, 0, lanes)
+        whole = high - (high - low) % n_rows
+        for t in range(low, whole, n_rows):
+            value = vec.load(values, row + t * size, lanes)
+            if examples.size:
+                for k in range(n_rows):
+                    bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
+                phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
+            else:
+                phi = vec.phi(column, start + t, threshold, n_rows, size)
+            partial = vec.add(partial, vec.widen(vec.multiply(value, phi)))
+        vec.store(totals, 0, partial)
+        for label in range(size):
+            sums[at + label] = 0.0
+        for lane in range(lanes):
+            sums[at + lane % size] += totals[lane]
+        for t in range(whole, high):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            phi_of = 1.0 if column[i] >= threshold else -1.0
+            for label in range(size):
+                sums[at + label] += phi_of * np.float64(values[row + t * size + label])
 
     return sum_plane
 

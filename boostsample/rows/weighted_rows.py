@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
-from boostsample.kernels.array_layout import Floats, Rows, aligned, row_layout
+from boostsample.kernels.array_layout import Doubles, Floats, Rows, aligned, row_layout
 from boostsample.kernels.row_kernels import row_kernels
-from boostsample.rows.sampling_schemes import PROMISED, NestedScheme, Scheme, Unpromised
+from boostsample.rows.sampling_schemes import (
+    PROMISED,
+    UNPROMISED,
+    NestedScheme,
+    Scheme,
+    Unpromised,
+)
 from boostsample.threads import Threads
 
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
@@ -56,8 +62,8 @@ class WeightedRows(abc.ABC):
         self.changed()
 
     def changed(self) -> None:
-        """Form the cumulated weights anew at the next draw."""
-        self._ends_are_current = False
+        """Form the weights of the examples anew at the next draw."""
+        self._totals_are_current = self._ends_are_current = False
 
     def share(
         self, kernel: Callable[..., None], reads: tuple[Any, ...], writes: tuple[Any, ...]
@@ -92,8 +98,8 @@ class WeightedRows(abc.ABC):
         how: Unpromised = PROMISED,
     ) -> Rows:
         """Draw `size` examples, fewer than n; by other numbers than weights O(n P) more."""
-        signed = self._cumulate(how.by)
-        drawn = scheme(self._weight, self._ends, size, rng)
+        signed, ends = self._cumulate(how)
+        drawn = scheme(self._weight, ends, size, rng)
         values, base = self._buffer(drawn.examples.size * self.width), np.empty(self.width)
         self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
         scale = _ratio_scale(values) if how.ratio else 1.0
@@ -107,10 +113,10 @@ class WeightedRows(abc.ABC):
         how: Unpromised = PROMISED,
     ) -> list[Rows]:
         """Draw samples of ascending sizes below n, each of which contains the one before."""
-        signed, nested = self._cumulate(how.by), list[Rows]()
+        (signed, ends), nested = self._cumulate(how), list[Rows]()
         room, room_base = self.values, np.zeros(self.width)
         joins = self.width <= 2 * LANES  # with one plane, more rows can follow
-        for (examples, factors), scale, known in scheme(self._weight, self._ends, sizes, rng):
+        for (examples, factors), scale, known in scheme(self._weight, ends, sizes, rng):
             base, size = np.empty(self.width), examples.size * self.width
             if not (known and joins):
                 most = sizes[-1] * self.width if joins and not nested else size
@@ -124,18 +130,24 @@ class WeightedRows(abc.ABC):
             nested.append(Rows(0, self._columns_of(examples), room[:size], room_base, scale))
         return nested
 
-    def _cumulate(self, by: str = "weights") -> Floats:
-        """Form what to draw by; returns the signed weights of the rows."""
-        signed, norms = self.values, by == "norms"
-        if by == "logistic weights":
+    def _cumulate(self, how: Unpromised = PROMISED) -> tuple[Floats, Doubles]:
+        """Form what to draw by; returns the signed weights of the rows, and the cumulated ones."""
+        signed, norms, ends = self.values, how.by == "norms", self._ends
+        if how.by == "logistic weights":
             signed = self._logistic()
-        if by != "weights" or not self._ends_are_current:
+        current = self._totals_are_current and how.by == "weights"
+        if not current:
             self._kernels.totals(self._squares() if norms else signed, self._weight)
-            if norms:
-                np.sqrt(self._weight, out=self._weight)
-            draw_kernels.cumulate_for_draw(self._weight, self._ends)
-            self._ends_are_current = by == "weights"
-        return signed
+            self._ends_are_current = False
+            self._totals_are_current = how.by == "weights"
+        if norms:
+            np.sqrt(self._weight, out=self._weight)
+        if not how.cumulated:
+            return signed, np.array([self.mass])
+        if not self._ends_are_current:
+            draw_kernels.cumulate_for_draw(self._weight, ends)
+            self._ends_are_current = how.by == "weights"
+        return signed, ends
 
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""
@@ -152,7 +164,7 @@ class WeightedRows(abc.ABC):
 
     def logistic_mass(self) -> float:
         """Sum of the logistic weights; O(n P)."""
-        self._cumulate("logistic weights")
+        self._cumulate(UNPROMISED["filter"])
         return float(self._ends[-1])
 
     def _columns_of(self, examples: NDArray[np.int32]) -> NDArray[np.int32]:

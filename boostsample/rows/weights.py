@@ -178,12 +178,12 @@ class SignedWeights(WeightedRows):
         self.columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
         # In units of the least one: `balanced` weights are then whole numbers and exact.
         units = label_weights / (label_weights.min() if unit is None else unit)
-        self.values[:] = lay_out_rows(units * Y, self.width)
+        signed = (units * Y).astype(np.float32)
+        self.values[:] = lay_out_rows(signed, self.width)
         self.floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)
-        # Sums from scratch, by an update that changes nothing.
-        every = Rows(0, np.zeros(self.n_examples, np.int32), self.values, self.sums, 1.0)
-        self._update(np.zeros(1, np.uint8), 0, every, Factors(1.0, 1.0))
+        self.sums[:n_labels] = np.add.reduce(signed, dtype=np.float64)
+        self.mass = float(np.add.reduce(np.abs(signed), axis=None, dtype=np.float64))
         self.floor[: self.n_labels] = WEIGHT_FLOOR
         self.log_loss = 0.0
         self._initial = initial

@@ -264,3 +264,68 @@ def test_columns_become_rows(first: int, to: int, stride: int, rng: np.random.Ge
         for k in range(8):
             expected[to + k * stride + t] = int(source[starts[t] + first + k])
     assert target.tolist() == expected
+
+
+@pytest.mark.parametrize(("n_rows", "size"), [(4, 10), (8, 9), (1, 8), (2, 16), (2, 12), (32, 1)])
+@pytest.mark.parametrize("threshold", [0, 1, 128, 255])
+def test_phi_in_each_lane_of_a_row(n_rows: int, size: int, threshold: int) -> None:
+    @kernel_for(n_rows, size)
+    def run(column: Any, threshold: Any, phi: Any, eight: Any) -> None:
+        value = vec.phi(column, 3, threshold, n_rows, size)
+        vec.store(phi, 0, value)
+        vec.store(eight, 0, vec.eight_lanes(value))
+
+    column = np.random.default_rng(size).choice(np.array([0, 1, 127, 128, 255], np.uint8), 40)
+    phi, eight = np.empty(n_rows * size, np.float32), np.empty(8, np.float32)
+    run(column, np.int16(threshold), phi, eight)
+    want = [1.0 if b >= threshold else -1.0 for b in column[3 : 3 + n_rows] for _ in range(size)]
+    assert phi.tolist() == want
+    assert eight.tolist() == np.array(want).reshape(-1, 8).sum(axis=0).tolist()
+
+
+def uniforms(first: int, seed: int) -> NDArray[np.float32]:
+    """Eight numbers of a stream, which are also told one by one."""
+
+    @kernel
+    def run(first: Any, seed: Any, eight: Any, each: Any) -> None:
+        vec.store(eight, 0, vec.uniforms(first, seed, 8))
+        for k in range(8):
+            vec.store(each, k, vec.uniforms(first + k, seed, 1))
+
+    eight, each = np.empty(8, np.float32), np.empty(8, np.float32)
+    run(first, seed, eight, each)
+    same_bits(eight, each)
+    return eight
+
+
+def test_uniform_numbers() -> None:
+    for first, seed in ((0, 0), (8, 1), (2**31 - 8, 2**63 - 1), (123_456, 2**40 + 12_345)):
+        same_bits(uniforms(first, seed), vec._uniforms_twin(first, seed, 8))
+    n = 50_000
+    with np.errstate(over="ignore"):
+        one, other = (vec._uniforms_twin(0, seed, n).astype(np.float64) for seed in (7, 2**33 + 8))
+    for u in (one, other):
+        assert 0.0 < u.min() < u.max() <= 1.0
+        counts = np.histogram(u, 100, (0, 1))[0]
+        assert ((counts - n / 100) ** 2).sum() / (n / 100) < 160  # chi squared, 99 degrees: 4e-4
+        lags = [np.corrcoef(u[:-k], u[k:])[0, 1] for k in (1, 2, 3, 8, 16)]
+        assert np.abs(lags).max() < 4.5 / np.sqrt(n)
+    assert abs(np.corrcoef(one, other)[0, 1]) < 4.5 / np.sqrt(n)
+
+
+def test_the_numbers_of_bits_that_are_set() -> None:
+    @kernel
+    def run(a: Any, b: Any, out: Any, counts: Any) -> None:
+        bits = vec.bits_below(vec.load(a, 0, 8), vec.load(b, 0, 8))
+        counts[0] = bits
+        counts[1] = vec.store_set_bits(out, 2, 100, bits)
+
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        a, b = rng.integers(0, 3, (2, 8)).astype(np.float32)
+        out, counts = np.full(12, -7, np.int32), np.empty(2, np.int64)
+        run(a, b, out, counts)
+        below = np.flatnonzero(a < b)
+        assert counts.tolist() == [sum(1 << k for k in below.tolist()), below.size]
+        assert out[2 : 2 + below.size].tolist() == (100 + below).tolist()
+        assert out[[0, 1, 10, 11]].tolist() == [-7] * 4
