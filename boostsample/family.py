@@ -237,6 +237,16 @@ class ImageFamily(Family):
             with an order of operations that does not depend on `features`.
         """
 
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """As `plan` for images of integers; optional.
+
+        Integers and their differences are at most `largest` in absolute value. The blocks of `fill` are uint8 or int16. Values must equal those of `plan` to the bit. None,
+        the default, if there is no faster way for these features.
+        """
+        return None
+
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
         """Values of some features for some images, see `Family.compute`; feature-major memory."""
         wanted = self.check_features(features)
@@ -244,10 +254,12 @@ class ImageFamily(Family):
         n_images = len(images)
         out = np.empty((len(wanted), n_images), np.float32)
         if out.size:
-            pixels, fill = self.plan(wanted)
+            of_bytes = self.plan_integers(wanted, 255) if images.dtype == np.uint8 else None
+            pixels, fill = of_bytes or self.plan(wanted)
+            as_bytes = self.reads_bytes or of_bytes is not None
             step = min(max(_BLOCK_VALUES // (len(pixels) + len(wanted)), 32), 4096)
             for start in range(0, n_images, step):
-                block = self._read(images, pixels, start, min(start + step, n_images))
+                block = self._read(images, pixels, start, min(start + step, n_images), as_bytes)
                 fill(block, out[:, start : start + step])
         return out.T
 
@@ -260,7 +272,7 @@ class ImageFamily(Family):
         return f", channel {channel}" if len(self.image_shape) == 3 else ""
 
     def _read(
-        self, images: NDArray[Any], pixels: NDArray[np.intp], start: int, stop: int
+        self, images: NDArray[Any], pixels: NDArray[np.intp], start: int, stop: int, as_bytes: bool
     ) -> NDArray[Any]:
         """Pixels of some images, checked: (p, stop - start), C-contiguous, float32 or uint8."""
         rows = images[start:stop].reshape(stop - start, -1)
@@ -271,7 +283,7 @@ class ImageFamily(Family):
             part = np.ascontiguousarray(rows.T) if rows.strides[0] > rows.strides[1] else rows.T
             part = part[pixels]
         if part.dtype == np.uint8:
-            return np.ascontiguousarray(part, np.uint8 if self.reads_bytes else np.float32)
+            return np.ascontiguousarray(part, np.uint8 if as_bytes else np.float32)
         with np.errstate(over="ignore"):  # a float64 that becomes infinite raises below
             block = np.ascontiguousarray(part, np.float32)
         if not (block.min() >= -PIXEL_LIMIT and block.max() <= PIXEL_LIMIT):  # also when NaN

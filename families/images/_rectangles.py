@@ -14,7 +14,11 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.family import ImageFamily
+from boostsample.family import Fill, ImageFamily
+
+_DIRECT = 30
+"""Rectangles are summed without tables if they hold together at most this many times the pixels
+that they read: a table takes 2 ns for each pixel, the sum 0.06 ns."""
 
 
 class RectangleMembers(NamedTuple):
@@ -137,6 +141,46 @@ def corners_of(
     columns = np.array([members.right, members.right, members.left, members.left])
     corners: NDArray[np.intp] = (table * (height + 1) + rows) * (width + 1) + columns
     return corners
+
+
+def plan_rectangle_sums(
+    shape: tuple[int, int, int], first: NDArray[np.intp], rectangles: NDArray[np.intp], largest: int
+) -> tuple[NDArray[np.intp], Fill] | None:
+    """`ImageFamily.plan_integers` of weighted sums over rectangles, in images (h, w, channels).
+
+    first: (q + 1,), rectangles: (any, 6), as of `kernels.pixel_sums.sum_rectangles`. None if tables
+    are faster, or sums could exceed int32.
+    """
+    # Imported here, because the kernels import numba.
+    from boostsample.kernels.pixel_sums import sum_rectangles
+
+    top, bottom, left, right, _, weight = rectangles.T
+    areas = (bottom - top) * (right - left)
+    pixels, at = rectangle_pixels(shape, rectangles[:, :5])
+    of_features = np.add.reduceat(areas * np.abs(weight), first[:-1])
+    if areas.sum() > _DIRECT * len(pixels) or int(of_features.max()) * largest >= 2**31:
+        return None
+
+    def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+        sums, values = np.empty((2, block.shape[1]), np.int32), np.empty(out.shape, np.float32)
+        sum_rectangles(block, at, first, rectangles, sums, values)
+        out[:] = values
+
+    return pixels, fill
+
+
+def rectangle_pixels(
+    shape: tuple[int, int, int], rectangles: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Pixels of some rectangles (any, 5), and the place of each pixel of an image among them.
+
+    Flat indices intp (p,), ascending; int32 of the shape, meaningless for pixels of no rectangle.
+    """
+    is_read = np.zeros(shape, np.bool_)
+    for top, bottom, left, right, channel in rectangles.tolist():
+        is_read[top:bottom, left:right, channel] = True
+    places = np.cumsum(is_read.ravel(), dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(is_read), places.reshape(shape)
 
 
 def cumulate_rectangles(tables: NDArray[Any]) -> None:

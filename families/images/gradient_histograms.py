@@ -48,8 +48,16 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError
-from boostsample.families.images._rectangles import RectangleFamily, corners_of
+from boostsample.families.images._rectangles import (
+    RectangleFamily,
+    corners_of,
+    rectangle_pixels,
+)
 from boostsample.family import Fill, check_image_shape
+
+_DIRECT = 3.5
+"""Votes are summed without tables if all rectangles together hold at most this many times the
+pixels of all tables."""
 
 _UNIT = 1024
 """Votes are multiples of 1/1024, with directions rounded accordingly, so that sums over byte images
@@ -143,6 +151,37 @@ class GradientHistograms(RectangleFamily):
         angle = self.degrees * orientation / self.n_orientations
         towards = "along" if self.degrees == 180 else "towards"
         return f"gradients {towards} {angle:g} degrees in {place}{self.in_channel(channel)}"
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """Votes of the pixels of few rectangles, without tables."""
+        # Imported here, because the kernels import numba.
+        from boostsample.kernels.pixel_sums import sum_gradient_votes
+
+        top, bottom, left, right, channel, orientation = self.members(features)
+        areas = (bottom - top) * (right - left)
+        edges = self._edges[orientation].astype(np.float32)
+        products = 2 * largest * float(np.abs(self._edges).max())
+        votes = 1.5 * largest * _UNIT * int(areas.max())  # a vote is at most the gradient
+        if self.normalise or products >= 2**24 or votes >= 2**31:
+            return None
+        read = [np.maximum(top - 1, 0), np.minimum(bottom + 1, self.height)]
+        read += [np.maximum(left - 1, 0), np.minimum(right + 1, self.width)]
+        shape = (self.height, self.width, self.n_channels)
+        pixels, at = rectangle_pixels(shape, np.column_stack([*read, channel]))
+        n_tables = len(np.unique(channel * self.n_orientations + orientation))
+        if areas.sum() > _DIRECT * n_tables * self.height * self.width:
+            return None
+        rectangles = np.column_stack([top, bottom, left, right, channel])
+        folded = np.float32(self.degrees == 180)
+
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            sums, values = np.empty((1, block.shape[1]), np.int32), np.empty(out.shape, np.float32)
+            sum_gradient_votes(block, at, rectangles, edges, folded, 1 / _UNIT, sums, values)
+            out[:] = values
+
+        return pixels, fill
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels up to the one after the rectangles' last corners; a table an orientation."""

@@ -11,15 +11,18 @@ Mallat, A theory for multiresolution signal decomposition, IEEE PAMI 11 (1989).
 
 from __future__ import annotations
 
-from typing import NamedTuple, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.checks import check_integer
+from boostsample.families.images._rectangles import plan_rectangle_sums
 from boostsample.family import Fill, ImageFamily
 
 _KINDS = ("approximation", "horizontal detail", "vertical detail", "diagonal detail")
+_SIGNS = np.array([[1, 1, 1, 1], [1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]])
+"""Signs of the quarters A, B, C, D of each kind."""
 
 
 class _Level(NamedTuple):
@@ -97,6 +100,37 @@ class Haar(ImageFamily):
             f"Haar level {level} {_KINDS[kind]} of rows {row * side}-{bottom}, "
             f"columns {column * side}-{right}{self.in_channel(int(channel))}"
         )
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """Sums of the quarters of few coefficients, pixel by pixel."""
+        level_of, kind, block_of = self._members(features)
+        rectangles = np.empty((len(features), 4, 6), np.intp)
+        for level in np.unique(level_of):
+            members, half = np.flatnonzero(level_of == level), 2 ** (level - 1)
+            row, column, channel = np.unravel_index(block_of[members], self._shape_of(level))
+            for quarter, (down, across) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
+                top, left = (2 * row + down) * half, (2 * column + across) * half
+                bottom, right = np.minimum(top + half, self.height), left + half
+                sides = np.minimum(top, self.height), bottom, np.minimum(left, self.width)
+                sign = _SIGNS[kind[members], quarter]
+                last = np.minimum(right, self.width), channel, sign
+                rectangles[members, quarter] = np.column_stack([*sides, *last])
+        if 4**self.levels * largest >= 2**24:  # sums in float32 would round
+            return None
+        shape, first = (self.height, self.width, self.n_channels), np.arange(len(features) + 1)
+        planned = plan_rectangle_sums(shape, 4 * first, rectangles.reshape(-1, 6), largest)
+        if planned is None:
+            return None
+        pixels, fill_sums = planned
+        scale = (2.0**-level_of).astype(np.float32)[:, None]
+
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            fill_sums(block, out)
+            out *= scale
+
+        return pixels, fill
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads the pixels of the wanted blocks; sums and coefficients level by level."""

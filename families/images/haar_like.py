@@ -20,7 +20,11 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_choices, check_integer
 from boostsample.errors import SettingError
-from boostsample.families.images._rectangles import cumulate_rectangles, draw_rectangle_members
+from boostsample.families.images._rectangles import (
+    cumulate_rectangles,
+    draw_rectangle_members,
+    plan_rectangle_sums,
+)
 from boostsample.family import Fill, ImageFamily
 
 _LAYOUTS = {
@@ -131,6 +135,27 @@ class HaarLike(ImageFamily):
             f"Haar-like {self.kinds[kind]} of rows {top}-{top + down * height - 1}, "
             f"columns {left}-{left + across * width - 1}{self.in_channel(channel)}"
         )
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """Sums of the rectangles of few features, pixel by pixel."""
+        kind, top, height, left, width, channel = self._members(features)
+        of_features, rectangles = [], []
+        for number in np.unique(kind):
+            members = np.flatnonzero(kind == number)
+            down, across = _LAYOUTS[self.kinds[number]]
+            for i, by_row in enumerate(_WEIGHTS[down]):
+                for j, by_column in enumerate(_WEIGHTS[across]):
+                    first = top + i * height, left + j * width
+                    sides = first[0], first[0] + height, first[1], first[1] + width
+                    weight = np.full_like(channel, by_row * by_column)
+                    rectangles.append(np.column_stack([*sides, channel, weight])[members])
+                    of_features.append(members)
+        order = np.argsort(np.concatenate(of_features), kind="stable")
+        first = np.searchsorted(np.concatenate(of_features)[order], np.arange(len(features) + 1))
+        shape = (self.height, self.width, self.n_channels)
+        return plan_rectangle_sums(shape, first, np.concatenate(rectangles)[order], largest)
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads all pixels above and left of the last corners; sums from summed-area tables."""

@@ -104,9 +104,21 @@ class Opponent(ImageFamily):
         name = self._inner.feature_name(self.check_feature(feature))
         return re.sub(r"\bchannel (\d+)", lambda m: f"opponent {self.opponents[int(m[1])]}", name)
 
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """As `plan`, with opponents in int16."""
+        planned = self._inner.plan_integers(features, 4 * largest)
+        return None if planned is None or 4 * largest >= 2**15 else self._of_colours(*planned, "i2")
+
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads three colours of each pixel; computes the opponents, then the inner family."""
-        inner_pixels, inner_fill = self._inner.plan(features)
+        return self._of_colours(*self._inner.plan(features), "f4")
+
+    def _of_colours(
+        self, inner_pixels: NDArray[np.intp], inner_fill: Fill, kind: str
+    ) -> tuple[NDArray[np.intp], Fill]:
+        """A plan of the inner family as one that reads three colours of each pixel."""
         place, channel = np.divmod(inner_pixels, len(self.opponents))
         places, members = np.unique(place, return_inverse=True)
         wanted = [
@@ -115,9 +127,9 @@ class Opponent(ImageFamily):
         ]
         pixels = (np.arange(3)[:, None] + 3 * places).ravel()
 
-        def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-            colours = block.reshape(3, len(places), -1)
-            seen = np.empty((len(inner_pixels), block.shape[1]), np.float32)
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            colours = block.reshape(3, len(places), -1).astype(kind, copy=False)
+            seen = np.empty((len(inner_pixels), block.shape[1]), kind)
             for weights, rows in wanted:
                 if len(rows):
                     values = weights[0] * colours[0]

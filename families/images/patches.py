@@ -1,7 +1,8 @@
 """Sums of the intensities in random image patches.
 
 Cost: four table entries per value, and two additions per pixel for each block of features, for a
-summed-area table that extends to the last corner of the wanted patches. References: [DF11] sec.
+summed-area table that extends to the last corner of the wanted patches; of bytes and few features,
+an addition for each pixel of a patch. References: [DF11] sec.
 5.1, which does not say how patches are drawn (here uniformly); F. Crow, Summed-area tables for
 texture mapping, SIGGRAPH 1984; P. Viola and M. Jones, CVPR 2001.
 """
@@ -17,6 +18,7 @@ from boostsample.families.images._rectangles import (
     RectangleFamily,
     corners_of,
     cumulate_rectangles,
+    plan_rectangle_sums,
     rectangle_sums,
 )
 from boostsample.family import Fill
@@ -69,6 +71,15 @@ class PatchSums(RectangleFamily):
         """Like "patch sum of rows 4-11, columns 6-13"."""
         place, channel, _ = self.member(self.check_feature(feature))
         return f"patch sum of {place}{self.in_channel(channel)}"
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """Sums of few patches, pixel by pixel."""
+        *sides, channel, _ = self.members(features)
+        rectangles = np.column_stack([*sides, channel, np.ones_like(channel)])
+        shape = (self.height, self.width, self.n_channels)
+        return plan_rectangle_sums(shape, np.arange(len(features) + 1), rectangles, largest)
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads all pixels above and left of the last corners; sums from summed-area tables."""
