@@ -242,8 +242,9 @@ class ImageFamily(Family):
     ) -> tuple[NDArray[np.intp], Fill] | None:
         """As `plan` for images of integers; optional.
 
-        Integers and their differences are at most `largest` in absolute value. The blocks of `fill` are uint8 or int16. Values must equal those of `plan` to the bit. None,
-        the default, if there is no faster way for these features.
+        Integers and their differences are at most `largest` in absolute value. The blocks of `fill`
+        are uint8 or int16. Values must equal those of `plan` to the bit. None, the default, if
+        there is no faster way for these features.
         """
         return None
 

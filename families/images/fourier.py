@@ -1,11 +1,11 @@
 """Two-dimensional discrete Fourier transform: cosine and sine parts, and magnitudes.
 
-Cost: about 20 multiplications and additions per value for all features of 28x28 images, twice the
-image's pixels for a single feature. The image is folded at its middle column and multiplied with
-the cosines and sines of each wanted frequency across; the result is folded at the middle row and
-multiplied with those of each frequency down. The order of operations is fixed, so that no value
-depends on the other features. A fast transform does less arithmetic, but computes all coefficients;
-the tests compare with scipy.fft.
+Cost: 15 to 25 ns per value for many features of 28x28 images, 450 ns for a single one, which reads
+all pixels. The image is folded at its middle column and multiplied with the cosines and sines of
+each wanted frequency across; the result is folded at the middle row and multiplied with those of
+each frequency down. The order of operations is fixed, so that no value depends on the other
+features. A fast transform does less arithmetic, but computes all coefficients; the tests compare
+with scipy.fft.
 
 Reference: "Fourier transform" of [DF11] sec. 5.1, which leaves open which real numbers are features
 and how 28x28 images are padded (here not at all). Cosine and sine parts are linear in the image and
@@ -16,8 +16,8 @@ shifts. Phases are left out, because where to cut the circle is arbitrary.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, SupportsIndex
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,28 +27,6 @@ from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
 _COMPONENTS = ("cosine", "sine", "magnitude")
-
-
-class _Wanted(NamedTuple):
-    """Features of one component among those of a group."""
-
-    component: str
-    rows: NDArray[np.intp]  # of the output: (b,)
-    waves: NDArray[np.intp]  # their cycles down, as positions in the group: (b,)
-    signs: NDArray[np.float32]  # -1 for cycles up: (b, 1)
-
-
-class _Group(NamedTuple):
-    """What to compute for one frequency across in one channel."""
-
-    # Weights of the folded columns; None if all sines are 0.
-    across_cosine: NDArray[np.float32]
-    across_sine: NDArray[np.float32] | None
-    # Weights of the folded rows for each frequency down: (rows, waves, 1).
-    down_cosine: NDArray[np.float32]
-    down_sine: NDArray[np.float32]
-    wanted: list[_Wanted]
-    parts: tuple[str, ...]  # parts of the waves that they need: "cosine", "sine" or both
 
 
 class Fourier(ImageFamily):
@@ -87,6 +65,8 @@ class Fourier(ImageFamily):
     [[7.0, -4.0, 4.0, -3.0, 3.0, 2.0, 2.0]]
     """
 
+    reads_bytes = True
+
     def __init__(
         self,
         image_shape: tuple[int, ...],
@@ -121,27 +101,42 @@ class Fourier(ImageFamily):
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels of the wanted channels; sums over columns, then over rows."""
+        # Imported here, because the kernels import numba.
+        from boostsample.kernels.fourier import FourierGroups, fourier_coefficients
+
         down, across, component, channel = self._members(features)
         channels, plane = np.unique(channel, return_inverse=True)
         places = np.arange(self.height * self.width) * self.n_channels
         pixels = (channels[:, None] + places).ravel()
-        planes: list[list[_Group]] = [[] for _ in channels]
-        for group in np.unique(plane * self.width + across):
-            number, cycles = divmod(int(group), self.width)
-            rows = np.flatnonzero((plane == number) & (across == cycles))
-            downs, waves = np.unique(np.abs(down[rows]), return_inverse=True)
-            wanted = []
-            for position, word in enumerate(self.components):
-                part = np.flatnonzero(component[rows] == position)
-                if len(part):
-                    signs = np.where(down[rows[part]] < 0, np.float32(-1), np.float32(1))
-                    wanted.append(_Wanted(word, rows[part], waves[part], signs[:, None]))
-            planes[number].append(self._group(cycles, downs, wanted))
-        shape = (len(channels), self.height, self.width)
+        group = plane * self.width + across
+        order = np.argsort(group, kind="stable")
+        of_groups, first = np.unique(group[order], return_index=True)
+        plane_of, cycles = np.divmod(of_groups, self.width)
+        single = _is_single(cycles, self.width)
+        downs = down[order]
+        is_own_mirror = single[np.searchsorted(of_groups, group[order])]
+        is_own_mirror &= _is_single(downs, self.height)
+        scale = np.sqrt((2 - is_own_mirror) / (self.height * self.width))
+        across_cosine, across_sine = _by_wave(1.0, _weights(self.width, cycles))
+        down_cosine, down_sine = _by_wave(scale, _weights(self.height, np.abs(downs)))
+        kinds = np.array([_COMPONENTS.index(part) for part in self.components])
+        groups = FourierGroups(
+            plane_of,
+            across_cosine,
+            across_sine,
+            ~single,
+            np.append(first, len(order)),
+            down_cosine,
+            down_sine,
+            kinds[component[order]],
+            np.where(downs < 0, np.float32(-1), np.float32(1)),
+            order,
+        )
 
-        def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
-            for image, groups in zip(block.reshape(*shape, -1), planes, strict=True):
-                _fill_channel(image.swapaxes(0, 1), groups, out)
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            values = np.empty(out.shape, np.float32)  # the kernel needs C-contiguous memory
+            fourier_coefficients(block, self.height, self.width, groups, values)
+            out[:] = values
 
         return pixels, fill
 
@@ -149,30 +144,6 @@ class Fourier(ImageFamily):
         """Cycles down and across, component (its position) and channel of features: (q,) each."""
         channel, rest = np.divmod(features, self._features.shape[1])
         return *self._features[:, rest], channel
-
-    def _group(self, across: int, downs: NDArray[np.intp], wanted: list[_Wanted]) -> _Group:
-        """The scaled weights of waves with the given cycles across and down."""
-        single = _is_single(np.array([across]), self.width)
-        cosine, sine = _weights(self.width, np.array([across]))
-        scale = np.sqrt(
-            (2 - (single & _is_single(downs, self.height))) / (self.height * self.width)
-        )
-        down_cosine, down_sine = (
-            (scale * weights).astype(np.float32)[:, :, None]
-            for weights in _weights(self.height, downs)
-        )
-        return _Group(
-            cosine.astype(np.float32)[:, 0],
-            None if single else sine.astype(np.float32)[:, 0],
-            down_cosine,
-            down_sine,
-            wanted,
-            tuple(
-                part
-                for part in ("cosine", "sine")
-                if any(members.component in (part, "magnitude") for members in wanted)
-            ),
-        )
 
 
 def _waves(height: int, width: int) -> NDArray[np.intp]:
@@ -192,7 +163,7 @@ def _is_single(cycles: NDArray[np.intp], length: int) -> NDArray[np.bool_]:
 def _weights(
     length: int, cycles: NDArray[np.intp]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Cosines at the lines that `_even` returns, sines at those of `_odd`: (lines, cycles).
+    """Cosines at lines 0 .. n/2, sines at lines 1 .. below n/2: (lines, cycles).
 
     Exact where they are 0, 1 or -1, and symmetric to the bit.
     """
@@ -208,86 +179,8 @@ def _weights(
     )
 
 
-def _fill_channel(
-    columns: NDArray[np.float32], groups: list[_Group], out: NDArray[np.float32]
-) -> None:
-    even, odd = _even(columns), _odd(columns)
-    for group in groups:
-        by_cosine = _weighted(group.across_cosine, even)
-        by_sine = None if group.across_sine is None else _weighted(group.across_sine, odd)
-        # cos(down + across) = cos cos - sin sin, sin(down + across) = cos sin + sin cos
-        pairs = {
-            part: (
-                _down(group.down_cosine, _even, by_cosine if part == "cosine" else by_sine),
-                _down(group.down_sine, _odd, by_sine if part == "cosine" else by_cosine),
-            )
-            for part in group.parts
-        }
-        for wanted in group.wanted:
-            if wanted.component == "magnitude":
-                values, other = (_joined(part, *pairs[part], wanted) for part in ("cosine", "sine"))
-                values *= values
-                other *= other
-                values += other
-                np.sqrt(values, out=values)
-            else:
-                values = _joined(wanted.component, *pairs[wanted.component], wanted)
-            out[wanted.rows] = values
-
-
-def _even(lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lines 0 .. n/2 of n plus their mirror images, for products with cosines."""
-    n = len(lines)
-    folded = lines[: n // 2 + 1].copy()
-    paired = slice(1, (n + 1) // 2)  # lines 0 and n/2 are their own mirror images
-    folded[paired] += lines[: n // 2 : -1]
-    return folded
-
-
-def _odd(lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Lines 1 .. below n/2 of n minus their mirror images, for products with sines."""
-    n = len(lines)
-    folded = lines[1 : (n + 1) // 2].copy()
-    folded -= lines[: n // 2 : -1]
-    return folded
-
-
-def _weighted(weights: NDArray[np.float32], lines: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Sum over i of weights[i] * lines[i], broadcast, in this order.
-
-    The order of a matrix product would depend on the sizes.
-    """
-    total: NDArray[np.float32] = np.multiply(weights[0], lines[0])
-    product = np.empty_like(total)
-    for weight, line in zip(weights[1:], lines[1:], strict=True):
-        np.multiply(weight, line, out=product)
-        total += product
-    return total
-
-
-def _down(
-    weights: NDArray[np.float32],
-    fold: Callable[[NDArray[np.float32]], NDArray[np.float32]],
-    lines: NDArray[np.float32] | None,
-) -> NDArray[np.float32] | None:
-    """Weighted sums over folded rows, (waves, m); None if all of them are 0."""
-    return None if lines is None or not len(weights) else _weighted(weights, fold(lines))
-
-
-def _joined(
-    part: str,
-    cosine_down: NDArray[np.float32] | None,
-    sine_down: NDArray[np.float32] | None,
-    wanted: _Wanted,
-) -> NDArray[np.float32]:
-    """Cosine or sine part of each wanted wave from its two terms: (b, m), or (b, 1) if all 0."""
-    if sine_down is None:
-        if cosine_down is None:
-            return np.zeros_like(wanted.signs)
-        return cosine_down[wanted.waves]
-    term: NDArray[np.float32] = sine_down[wanted.waves]
-    term *= wanted.signs
-    if cosine_down is None:
-        return term
-    values: NDArray[np.float32] = cosine_down[wanted.waves]
-    return (np.subtract if part == "cosine" else np.add)(values, term, out=values)
+def _by_wave(
+    scale: Any, weights: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> list[NDArray[np.float32]]:
+    """Scaled cosines and sines, float32 (waves, lines), C-contiguous."""
+    return [np.ascontiguousarray((scale * part).T, np.float32) for part in weights]

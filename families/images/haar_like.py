@@ -147,8 +147,8 @@ class HaarLike(ImageFamily):
             down, across = _LAYOUTS[self.kinds[number]]
             for i, by_row in enumerate(_WEIGHTS[down]):
                 for j, by_column in enumerate(_WEIGHTS[across]):
-                    first = top + i * height, left + j * width
-                    sides = first[0], first[0] + height, first[1], first[1] + width
+                    r, c = top + i * height, left + j * width
+                    sides = r, r + height, c, c + width
                     weight = np.full_like(channel, by_row * by_column)
                     rectangles.append(np.column_stack([*sides, channel, weight])[members])
                     of_features.append(members)
