@@ -8,6 +8,7 @@ each of them; others have 254 cuts at quantiles (see `kernels.cuts.place_cuts`).
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,10 +23,13 @@ from boostsample.column_table import chunked_width
 from boostsample.errors import DataError
 from boostsample.family import BinnedFeatures, Family, pixel_major
 from boostsample.kernels import cuts as kernels
+from boostsample.kernels.byte_matrix import take_transposed
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.threads import n_threads
 
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank
+_SORTED_VALUES = 1 << 17
+"""Values sorted at a time, which stay in the second-level cache."""
 
 
 def find_cuts(
@@ -44,29 +48,18 @@ def find_cuts(
     """
     _check_columns(columns)
     n_features, n = columns.shape
-    chosen = np.arange(n, dtype=np.int64) if rows is None else check_rows(rows, n)
-    keys, scratch = np.empty((2, chosen.size), np.uint32)
-    counts = np.empty((kernels.BIN_DIGITS, kernels.BIN_DIGIT_SIZE), np.uint32)
-    starts = np.empty(chosen.size + 1, np.int64)
-    heavy = np.empty(chosen.size, np.bool_)
+    chosen = None if rows is None else check_rows(rows, n)
+    n_values = n if chosen is None else chosen.size
+    starts = np.empty(n_values + 1, np.int64)
+    heavy = np.empty(n_values, np.bool_)
     gaps = np.empty(MAX_CUTS + 1, np.int64)
-    pair = np.empty(2, np.uint32)
-    cuts = np.empty((n_features, MAX_CUTS), np.float32)
-    n_bins = np.empty(n_features, np.int16)
-    kernels.cut_block(
-        columns.view(np.uint32),
-        chosen,
-        keys,
-        scratch,
-        counts,
-        starts,
-        heavy,
-        gaps,
-        pair,
-        pair.view(np.float32),
-        cuts,
-        n_bins,
-    )
+    cuts, n_bins = _room_for_cuts(n_features)
+    step = max(_SORTED_VALUES // max(n_values, 1), 1)
+    for start in range(0, n_features, step):
+        part = slice(start, start + step)
+        ordered = np.array(columns[part]) if chosen is None else columns[part].take(chosen, axis=1)
+        ordered.sort(axis=1)
+        kernels.cut_block(ordered, starts, heavy, gaps, cuts[part], n_bins[part])
     return cuts, n_bins
 
 
@@ -299,14 +292,23 @@ def block_order(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
     """X, or some rows of it, in the order that families read fastest, if at most `most` bytes.
 
     8 MiB are always allowed. Larger arrays, documents and sparse matrices keep their order. Rows
-    are selected and transposed by blocks that stay in the cache: half the time of two passes (45 ms
-    against 83 for 37,000 images of 28 x 28, measured).
+    are selected and transposed by blocks that stay in the cache; bytes in registers, which takes
+    half the time (0.35 us for an image of 28 x 28).
     """
     n = X.shape[0] if rows is None else rows.size
     turnable = isinstance(X, np.ndarray) and X.dtype.kind in "biuf" and X.ndim > 1
     if not turnable or n * X[:1].nbytes > max(SMALL_BLOCK, most):
         return X if rows is None else X[rows]
-    return pixel_major(X, rows)
+    if rows is None or not rows.size or X.dtype != np.uint8 or X[0].size % 8:
+        return pixel_major(X, rows)
+    if not X.flags.c_contiguous or sys.byteorder != "little":
+        return pixel_major(X, rows)
+    n_words = -(-rows.size // 8)
+    # An odd number of cache lines: at whole pages, columns would push each other out of the cache.
+    lines = np.empty((X[0].size, 8 * (-(-n_words // 8) | 1)), np.uint64)
+    take_transposed(X.reshape(len(X), -1).view(np.uint64), rows, lines[:, :n_words])
+    turned = lines.view(np.uint8)[:, : rows.size].reshape(*X.shape[1:], rows.size)
+    return np.moveaxis(turned, -1, 0)
 
 
 def feature_blocks(

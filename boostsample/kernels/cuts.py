@@ -1,9 +1,8 @@
-"""Quantile binning of float32 columns into uint8: sort, place the cuts, assign the bins.
+"""Quantile binning of float32 columns into uint8: cuts of sorted values, and the bins.
 
 A bin is 0 for a missing value (NaN) and otherwise 1 + the number of cuts t with x >= t. All arrays
-are contiguous; columns may hold NaN but no infinite values. The caller passes work space, and
-float32 values as uint32 bits, because numba takes tenths of a second to compile each `np.empty` and
-each `view`.
+are contiguous; columns may hold NaN but no infinite values. The caller passes work space, because
+numba takes tenths of a second to compile each `np.empty`.
 """
 
 from __future__ import annotations
@@ -18,98 +17,27 @@ from boostsample.jit.compile_kernels import inner_kernel, kernel
 MAX_CUTS = 254  # 255 bins of values and bin 0 fill a uint8
 BIN_BUCKETS = 2048
 
-# Order-preserving keys of float32: flip all bits of negative numbers, the sign bit of the others.
-_SIGN = np.uint32(0x80000000)
-_ALL_BITS = np.uint32(0xFFFFFFFF)
-_MAGNITUDE = np.uint32(0x7FFFFFFF)
-_INFINITE = np.uint32(0x7F800000)
-_ZERO = np.uint32(0)
-_ONE = np.uint32(1)
 #: An int64 variable: numba would specialise the callee on a literal.
 _TWO: Any = np.int64(2)
 
-# Three digits of 11 bits: three passes over the keys, with counters that fit the first-level cache.
-BIN_DIGITS = 3
-BIN_DIGIT_SIZE = 2048
-_DIGIT_MASK = np.uint32(2047)
-_SHIFT_1 = np.uint32(11)
-_SHIFT_2 = np.uint32(22)
-
 
 @inner_kernel
-def _sort_keys(
-    bits: NDArray[np.uint32],
-    rows: NDArray[np.int64],
-    keys: NDArray[np.uint32],
-    scratch: NDArray[np.uint32],
-    counts: NDArray[np.uint32],
-) -> tuple[int, bool]:
-    """Sort the order-preserving keys of a column's values at `rows`, without missing values.
+def _run_starts(values: NDArray[np.float32], starts: NDArray[np.int64]) -> int:
+    """Starts of the runs of equal values, and the end of the last one.
 
-    A radix sort: O(T) for T rows, four to five times faster than a comparison sort. -0.0 counts as
-    0.0.
-
-    bits: (N,) uint32, the column's float32, read. rows: (T,) int64, read. keys, scratch: (>= T,)
-    uint32 and counts: (BIN_DIGITS, BIN_DIGIT_SIZE) uint32, overwritten. Returns the number of keys,
-    and whether they are in `scratch` instead of `keys`.
+    values: (T,) float32 ascending, missing ones last, read. starts: (>= T + 1,) int64, written:
+    starts[k] for each of the D distinct values, starts[D] = number of values. Returns D. O(T).
     """
-    for digit in range(BIN_DIGITS):
-        for d in range(BIN_DIGIT_SIZE):
-            counts[digit, d] = _ZERO
-    n = 0
-    for r in range(rows.size):
-        key = bits[rows[r]]
-        size = key & _MAGNITUDE
-        if size > _INFINITE:
-            continue
-        if size == _ZERO:
-            key = _ZERO
-        key = key ^ (_ALL_BITS if key & _SIGN else _SIGN)
-        keys[n] = key
-        n += 1
-        counts[0, key & _DIGIT_MASK] += _ONE
-        counts[1, (key >> _SHIFT_1) & _DIGIT_MASK] += _ONE
-        counts[2, key >> _SHIFT_2] += _ONE
-    source = keys
-    target = scratch
-    swapped = False
-    for digit in range(BIN_DIGITS):
-        shift = np.uint32(11 * digit)
-        positions = counts[digit]
-        if n == 0 or positions[(source[0] >> shift) & _DIGIT_MASK] == n:
-            continue  # all keys share this digit, for example the low bits of small integers
-        total = _ZERO
-        for d in range(BIN_DIGIT_SIZE):
-            count = positions[d]
-            positions[d] = total
-            total += count
-        for i in range(n):
-            key = source[i]
-            d = (key >> shift) & _DIGIT_MASK
-            position = positions[d]
-            positions[d] = position + _ONE
-            target[position] = key
-        source, target = target, source
-        swapped = not swapped
-    return n, swapped
-
-
-@inner_kernel
-def _run_starts(keys: NDArray[np.uint32], starts: NDArray[np.int64]) -> int:
-    """Starts of the runs of equal keys, and the end of the last one.
-
-    keys: (n,) uint32 sorted, read. starts: (>= n + 1,) int64, written: starts[k] for each of the D
-    distinct keys, starts[D] = n. Returns D. O(n).
-    """
-    n = keys.size
-    if n == 0:
-        starts[0] = 0
-        return 0
+    n = values.size
+    while n > 0 and values[n - 1] != values[n - 1]:
+        n -= 1
     starts[0] = 0
+    if n == 0:
+        return 0
     n_runs = 1
     for i in range(1, n):
         starts[n_runs] = i  # overwritten unless a run starts here: no branch to mispredict
-        n_runs += keys[i] != keys[i - 1]
+        n_runs += values[i] != values[i - 1]
     starts[n_runs] = n
     return n_runs
 
@@ -262,41 +190,31 @@ def bin_midpoint(a: np.float32, b: np.float32) -> np.float32:
 
 @kernel
 def cut_block(
-    bits: NDArray[np.uint32],
-    rows: NDArray[np.int64],
-    keys: NDArray[np.uint32],
-    scratch: NDArray[np.uint32],
-    counts: NDArray[np.uint32],
+    ordered: NDArray[np.float32],
     starts: NDArray[np.int64],
     heavy: NDArray[np.bool_],
     gaps: NDArray[np.int64],
-    pair: NDArray[np.uint32],
-    values: NDArray[np.float32],
     cuts: NDArray[np.float32],
     n_bins: NDArray[np.int16],
 ) -> None:
-    """Cuts of each feature of a block from its values at `rows`.
+    """Cuts of each feature of a block from its sorted values.
 
-    bits: (F, N) uint32, the columns' float32, read. rows: (T,) int64, read. keys, scratch: (T,)
-    uint32, counts: (BIN_DIGITS, BIN_DIGIT_SIZE) uint32, starts: (T + 1,) int64, heavy: (T,) bool,
-    gaps: (255,) int64, pair: (2,) uint32, and values, the same memory as float32: overwritten.
-    cuts: (F, 254) float32, written: ascending, then +inf. n_bins: (F,) int16, written: number of
-    cuts + 2. O(F*T).
+    ordered: (F, T) float32, each row ascending, missing values last, read. starts: (T + 1,) int64,
+    heavy: (T,) bool and gaps: (255,) int64, overwritten. cuts: (F, 254) float32, written:
+    ascending, then +inf. n_bins: (F,) int16, written: number of cuts + 2. O(F*T).
     """
-    for feature in range(bits.shape[0]):
-        n, swapped = _sort_keys(bits[feature], rows, keys, scratch, counts)
-        ordered = scratch[:n] if swapped else keys[:n]
-        n_runs = _run_starts(ordered, starts)
+    zero = np.float32(0.0)  # makes 0.0 of -0.0
+    for feature in range(ordered.shape[0]):
+        values = ordered[feature]
+        n_runs = _run_starts(values, starts)
         n_cuts = place_cuts(starts, n_runs, heavy, gaps)
         n_bins[feature] = n_cuts + 2
         for c in range(n_cuts, MAX_CUTS):
             cuts[feature, c] = np.inf
         for c in range(n_cuts):
             position = starts[gaps[c]]
-            for side in range(2):
-                key = ordered[position - 1 + side]
-                pair[side] = key ^ (_SIGN if key & _SIGN else _ALL_BITS)
-            cuts[feature, c] = bin_midpoint(values[0], values[1])
+            below, above = values[position - 1] + zero, values[position] + zero
+            cuts[feature, c] = bin_midpoint(below, above)
 
 
 @inner_kernel

@@ -276,7 +276,6 @@ def test_search_adds_up_every_row_whatever_the_chunks(rows_a_bin: int) -> None:
 
 bucket, fill_buckets = called(kernels.bin_bucket), called(kernels.fill_bin_buckets)
 midpoint, place_cuts = called(kernels.bin_midpoint), called(kernels.place_cuts)
-run_starts, sort_keys = called(kernels._run_starts), called(kernels._sort_keys)
 LARGEST = np.finfo(np.float32).max
 SMALLEST = np.float32(1e-45)  # the smallest denormal
 FLOATS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -407,23 +406,15 @@ def naive_bin(value: np.float32, cuts: list[np.float32]) -> int:
     return result
 
 
-def counters() -> NDArray[np.uint32]:
-    """What sorting counts in; whatever it holds is overwritten."""
-    return np.full((kernels.BIN_DIGITS, kernels.BIN_DIGIT_SIZE), 99, np.uint32)
-
-
 def cut(
     columns: NDArray[np.float32], rows: NDArray[np.int64] | None = None
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
-    chosen = np.arange(columns.shape[1]) if rows is None else rows
-    keys, scratch = np.empty((2, chosen.size), np.uint32)
-    starts = np.empty(chosen.size + 1, np.int64)
+    ordered = np.sort(columns if rows is None else columns[:, rows], axis=1)
     cuts = np.empty((columns.shape[0], 254), np.float32)
     n_bins = np.empty(columns.shape[0], np.int16)
-    counts, gaps = counters(), np.full(255, -7)
-    heavy, pair = np.ones(chosen.size, np.bool_), np.empty(2, np.uint32)
-    room = keys, scratch, counts, starts, heavy, gaps, pair, pair.view(np.float32)
-    kernels.cut_block(columns.view(np.uint32), chosen, *room, cuts, n_bins)
+    n = ordered.shape[1]
+    room = np.empty(n + 1, np.int64), np.ones(n, np.bool_), np.full(255, -7)
+    kernels.cut_block(ordered, *room, cuts, n_bins)
     return cuts, n_bins
 
 
