@@ -75,6 +75,10 @@ class Family(abc.ABC):
     name: str
     n_features: int
 
+    cost: float = 10.0
+    """Looks that it takes as long as to compute and bin a value, of 16 features and 4,096 examples
+    (`benchmarks/family_costs.py`). A constant, so that results do not depend on the machine."""
+
     reads_numbers: ClassVar[bool] = True
     """Whether examples are arrays of numbers. If not, as for documents, the classifier passes them
     on unchanged, as a one-dimensional array of objects."""

@@ -182,6 +182,12 @@ METRICS: Mapping[str, Metric] = {
             better=0,
         ),
         Metric(
+            "values_computed",
+            "feature values computed so far, by a lazy bank",
+            "feature values computed so far",
+            better=0,
+        ),
+        Metric(
             "seconds",
             "seconds of training so far, without evaluation",
             "seconds of training so far, evaluation apart",

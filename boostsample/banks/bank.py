@@ -73,6 +73,8 @@ class Bank(abc.ABC):
     """
 
     n_bins: NDArray[np.int16]
+    on_demand = False
+    """Whether feature values are computed when they are looked at."""
     largest_threshold = N_BINS - 1
     """Thresholds of stumps are numbered from 1, -inf, to at most this; by bins, unless a bank has
     other cuts in other views."""
@@ -172,7 +174,7 @@ class Bank(abc.ABC):
 
     def family_infos(self) -> tuple[FamilyInfo, ...]:
         """The families as strategies see them."""
-        return family_infos(self.families)
+        return family_infos(self.families, self.on_demand)
 
     def family_of(self, feature: int) -> int:
         """Position in `families` of the family of a feature; SettingError if out of range."""

@@ -97,6 +97,7 @@ class LazyBank(Bank):
         are computed.
     """
 
+    on_demand = True
     largest_threshold = 2**32 - 1
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Sums over rectangles of images of integers, without summed-area tables: fastest for few features.
+"""Images of integers: sums over rectangles without summed-area tables, and mixed colours.
 
 Layouts. `block` (p, m), uint8 or int16, pixel-major: p pixels of m images. `at` (height, width,
 channels) int32: the row of each pixel in `block`, where it has one. All sums are exact in int32:
@@ -16,6 +16,25 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import kernel
 from boostsample.kernels.array_layout import Floats, Ints
+
+
+@kernel
+def mix_colours(
+    block: NDArray[np.uint8], pixels: Ints, weights: NDArray[np.int16], out: NDArray[np.int16]
+) -> None:
+    """Weighted sums of the three colours of pixels.
+
+    block: (3 p, m), read: the first colour of all pixels, then the second, then the third. pixels:
+    (q,), which pixel; weights: (q, 3), read. out: (q, m), written. O(q m).
+    """
+    n_pixels = block.shape[0] // 3
+    for q in range(pixels.size):
+        first, second = block[pixels[q]], block[n_pixels + pixels[q]]
+        third = block[2 * n_pixels + pixels[q]]
+        a, b, c = np.int16(weights[q, 0]), np.int16(weights[q, 1]), np.int16(weights[q, 2])
+        values = out[q]
+        for k in range(block.shape[1]):
+            values[k] = np.int16(a * first[k] + b * second[k] + c * third[k])
 
 
 @kernel

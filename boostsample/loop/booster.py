@@ -169,7 +169,7 @@ class Booster:
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
         self.strategy = _unlearned(strategy)
-        pool = Pool(family_infos(rows.families), rows.n_features, rows.n_examples)
+        pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
         if budget is None:
             budget = self.strategy.default_budget(pool)
         self.budget = budget_looks(budget, pool.n_examples)

@@ -27,11 +27,15 @@ class FamilyInfo:
         Number of its features.
     first : int
         Global index of its first feature.
+    cost : float
+        Looks that it takes as long as to compute one value, see `Family.cost`; 0 if values are not
+        computed on demand.
     """
 
     name: str
     size: int
     first: int
+    cost: float = 0.0
 
     def sample(self, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw distinct members uniformly: global indices, int64 (min(n, size),); no looks."""
@@ -43,11 +47,12 @@ class FamilyInfo:
         return np.asarray(chosen, dtype=np.int64) + self.first
 
 
-def family_infos(families: Sequence[Any]) -> tuple[FamilyInfo, ...]:
+def family_infos(families: Sequence[Any], on_demand: bool = False) -> tuple[FamilyInfo, ...]:
     """Families (`boostsample.family.Family`) as strategies see them."""
     infos, first = list[FamilyInfo](), 0
     for family in families:
-        infos.append(FamilyInfo(family.name, int(family.n_features), first))
+        cost = float(family.cost) if on_demand else 0.0
+        infos.append(FamilyInfo(family.name, int(family.n_features), first, cost))
         first += infos[-1].size
     return tuple(infos)
 
@@ -77,7 +82,7 @@ class Pool:
             ends = np.searchsorted(members, (family.first, family.first + family.size))
             size = int(ends[1] - ends[0])
             if size:
-                families.append(FamilyInfo(family.name, size, first))
+                families.append(FamilyInfo(family.name, size, first, family.cost))
             first += size
         return Pool(tuple(families), first, self.n_examples)
 

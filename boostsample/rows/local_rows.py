@@ -195,7 +195,7 @@ class LocalRows:
         example_weight: NDArray[np.float64] | None = None,
     ) -> None:
         self.bank, self.weights = bank, weights
-        self.families = bank.families
+        self.families, self.on_demand = bank.families, bank.on_demand
         self.searcher = Searcher(bank, weights)
         self.nodes = NodeRows(weights, bank.cut)
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels

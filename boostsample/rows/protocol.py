@@ -129,6 +129,7 @@ class RunRows(Protocol):
     """All rows of a run, with their weights. `round` counts the rounds that began."""
 
     families: tuple[Family, ...]
+    on_demand: bool
     n_examples: int
     n_labels: int
     n_features: int

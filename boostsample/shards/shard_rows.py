@@ -28,7 +28,7 @@ class ShardRows:
     """
 
     def __init__(self, exchange: Exchange, threads: Threads) -> None:
-        self.families = exchange.loaded[0].families
+        self.families, self.on_demand = exchange.loaded[0].families, False
         self._exchange, self._whole = exchange, WholeNode(exchange)
         self._driver = DriverSearch(self._whole, threads)
         self.n_examples, self.n_labels = self._whole.n_examples, self._whole.n_labels

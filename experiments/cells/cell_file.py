@@ -49,7 +49,12 @@ PREDICTED = "expected_edge"
 """The note in which a strategy predicts its edge."""
 
 _KIND = "boostsample cell"
-_COUNTS = ("n_features", "n_examples", *(f"looks_{purpose}" for purpose in LOOKS))
+_COUNTS = (
+    "n_features",
+    "n_examples",
+    *(f"looks_{purpose}" for purpose in LOOKS),
+    "values_computed",
+)
 
 
 class DamagedCell(DataError):

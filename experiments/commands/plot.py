@@ -49,7 +49,9 @@ _PICTURES = {
     "for curves.",
 )
 @click.option(
-    "--against", metavar="stumps|looks|seconds", help="Axis of curves.  [default: stumps]"
+    "--against",
+    metavar="stumps|looks|values_computed|seconds",
+    help="Axis of curves.  [default: stumps]",
 )
 @click.option(
     "--charged", is_flag=True, help="Draw tuned strategies also with the cost of their tuning."

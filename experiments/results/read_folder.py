@@ -214,6 +214,10 @@ def _texts(path: Path) -> list[dict[str, str]]:
     return list(frame.to_dict("records"))
 
 
+_NEW = "values_computed"
+"""A column that older tables lack, whose banks have computed no values while training."""
+
+
 def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.DataFrame:
     """The rows of a CSV file with the columns and types of a schema, on the named data sets."""
     rows = _texts(path)
@@ -222,7 +226,7 @@ def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.Data
         way_out = f"correct the file, or remove {PLAN} and run the same command again"
         for name, kind, _ in schema:
             try:
-                texts[name] = kind(texts[name])
+                texts[name] = kind(texts.get(name, 0) if name == _NEW else texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
                     f"{place}: {name} must be of type {kind.__name__}, got {texts.get(name)!r}; "

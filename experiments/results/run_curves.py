@@ -1,7 +1,7 @@
-"""Curves of runs, and their values at equal stumps, equal looks or equal seconds of training.
+"""Curves of runs, and their values at equal stumps, looks, computed values or seconds of training.
 
-A level is a number on one of these axes. At stumps, values are those of the table. At looks and
-seconds, they are interpolated between two rows by monotone cubics on a log axis, which never leave
+A level is a number on one of these axes. At stumps, values are those of the table. On the others,
+they are interpolated between two rows by monotone cubics on a log axis, which never leave
 the range of the two. Nothing is extrapolated: before its first and after its last row, a run has
 no value.
 """
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
+    "values_computed": "feature values computed",
     "seconds": "seconds of training",
 }
 """Axes on which strategies are compared, with their titles in pictures; see `counted`."""
@@ -152,6 +153,11 @@ class Curves:
             raise unknown("axis", axis, AXES)
         if metric == axis:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
+        if axis == "values_computed" and axis in self.table and not self.table[axis].any():
+            raise DataError(
+                f"the runs on {self.data} have computed no feature values, since their bank holds "
+                "them; compare at looks, or run with --bank lazy"
+            )
         if metric == "auc" and axis != "stumps":
             raise SettingError(
                 f"auc is known at the marks only, so that curves have none at equal {axis}; take "
@@ -188,7 +194,7 @@ class Curves:
     def levels(self, axis: str, metric: str = "error") -> tuple[float, ...]:
         """Default levels of an axis for a metric, ascending.
 
-        At stumps the marks. At looks and seconds, for each mark, the least that any run had spent
+        At stumps the marks. On other axes, for each mark, the least that any run had spent
         there, rounded down to three digits, so that every run has reached the level. Charged
         strategies do not count, nor runs that ended before the mark, unless all did. Of a smoothed
         error, the marks are those where it is defined, and the last such number of stumps.

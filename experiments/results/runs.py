@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from boostsample.errors import DataError
 from boostsample.experiments.cells.cell_file import LOOKS, Cell
@@ -60,6 +60,7 @@ RESULT_SCHEMA = (
 TABLE_SCHEMA = (
     *RESULT_SCHEMA,
     *_columns("auc", "features", "examples"),
+    *_columns("values_computed", kind=int),
 )
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
@@ -80,19 +81,33 @@ def table_frame(
     )
 
 
+class Spent(NamedTuple):
+    """What a run, or all runs of a tuning, have spent so far."""
+
+    looks: int  # for search and modelling
+    seconds: float  # of training
+    values: int  # feature values computed
+
+    def plus(self, other: Spent) -> Spent:
+        """Both together."""
+        looks, seconds, values = other
+        return Spent(self.looks + looks, self.seconds + seconds, self.values + values)
+
+
 @dataclass(frozen=True)
 class TuningRuns:
     """Totals over all runs of a tuned strategy in one repetition.
 
-    `spent` has looks (search and modelling) and seconds by the number of stumps that each run has,
-    each mark divided by the number of runs, and the points of the charged curve.
+    `spent` is by the number of stumps that each run has: each mark divided by the number of runs,
+    and the points of the charged curve.
     """
 
     losses: tuple[float, ...]  # final log10 losses, in the order of the tuning grid
     budget: int  # looks per search, summed over the runs
     looks: dict[str, int]  # in all rounds, for each of `LOOKS`
     seconds: float  # of training
-    spent: dict[int, tuple[int, float]]
+    values: int  # computed
+    spent: dict[int, Spent]
 
 
 @dataclass
@@ -141,13 +156,19 @@ class Run:
         """Training time, without evaluation."""
         return float(self.cell.seconds[-1])
 
-    def spent_at(self, stumps: int) -> tuple[int, float]:
-        """Looks (search and modelling) and seconds for a number of stumps, or for all."""
+    @property
+    def values(self) -> int:
+        """Feature values computed in all rounds."""
+        return self.spent_at(self.n_rounds).values
+
+    def spent_at(self, stumps: int) -> Spent:
+        """What it has spent for a number of stumps, or for all."""
         if not stumps:
-            return 0, 0.0
+            return Spent(0, 0.0, 0)
         at = min(stumps, self.n_rounds) - 1
         looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
-        return looks, float(self.cell.seconds[at])
+        values = int(self.cell.summed("values_computed")[at])
+        return Spent(looks, float(self.cell.seconds[at]), values)
 
     def table_rows(self, marks: Sequence[int]) -> Iterator[dict[str, Any]]:
         """The rows up to the last mark, with `TABLE_COLUMNS`, ascending in stumps.
@@ -160,7 +181,7 @@ class Run:
             "examples": self.cell.mean("n_examples"),
         }
 
-        def row(stumps: int, trained: int, strategy: str, spent: tuple[int, float]) -> Any:
+        def row(stumps: int, trained: int, strategy: str, spent: Spent) -> Any:
             at = min(trained, self.n_rounds)
             cell = self.cell
             return {
@@ -172,11 +193,12 @@ class Run:
                 "stumps": stumps,
                 "log10_loss": cell.loss_at[at] if at else math.nan,
                 "test_error": cell.errors[at] if at else math.nan,
-                "looks": spent[0],
-                "seconds": spent[1],
+                "looks": spent.looks,
+                "seconds": spent.seconds,
                 **{name: values.get(at, math.nan) for name, values in cell.class_metrics.items()},
                 "auc": cell.areas.get(at, math.nan),
                 **{name: float(mean[at - 1]) if at else math.nan for name, mean in means.items()},
+                "values_computed": spent.values,
             }
 
         name = self.variant.row_name
@@ -223,12 +245,12 @@ def kept_run(
     """
     best: Run | None = None
     losses: list[float] = []
-    missing, seconds = 0, 0.0
+    missing, seconds, values = 0, 0.0, 0
     looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
     marks, n_runs = plan["rounds"], len(search["files"])
     points = points_to_score(marks, n_runs, plan.get("score_every"))
     shared = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
-    spent = {stumps: (0, 0.0) for stumps in shared if n_runs * stumps <= marks[-1]}
+    spent = {stumps: Spent(0, 0.0, 0) for stumps in shared if n_runs * stumps <= marks[-1]}
     entries = zip(variant.trained, search["budgets"], search["files"], strict=True)
     for trained, budget, file in entries:
         cell = load(file)
@@ -239,14 +261,13 @@ def kept_run(
         if best is None or run.final_loss < best.final_loss:
             best = run
         losses.append(run.final_loss)
-        seconds += run.seconds
+        seconds, values = seconds + run.seconds, values + run.values
         looks = {purpose: looks[purpose] + run.looks[purpose] for purpose in LOOKS}
         for stumps, so_far in spent.items():
-            more = run.spent_at(stumps)
-            spent[stumps] = (so_far[0] + more[0], so_far[1] + more[1])
+            spent[stumps] = so_far.plus(run.spent_at(stumps))
     if missing or best is None:
         return None, missing
     if n_runs > 1:
         budget = sum(search["budgets"])
-        best.tuning = TuningRuns(tuple(losses), budget, looks, seconds, spent)
+        best.tuning = TuningRuns(tuple(losses), budget, looks, seconds, values, spent)
     return best, 0

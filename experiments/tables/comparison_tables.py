@@ -22,25 +22,31 @@ def looks_table(results: Results) -> Table:
     """
     rows = []
     several = results.settings["learner"] != STUMP
+    on_demand = any(run.values for run in results.runs)
     for label, runs in runs_by_strategy(results.runs).items():
         n_rounds = sum(run.n_rounds for run in runs)
         rows.append(
-            (label, *(searches_and_terms(runs) if several else ()), *_spent(runs, n_rounds))
+            (
+                label,
+                *(searches_and_terms(runs) if several else ()),
+                *_spent(runs, n_rounds, on_demand),
+            )
         )
         searches = [run.tuning for run in runs if run.tuning is not None]
         if searches:
             unknown = ("-", "-") if several else ()
-            rows.append((label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds)))
+            rows.append((label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds, on_demand)))
+    spent = (*LOOKS, *(["values computed"] if on_demand else []), "ms")
     if several:
         return Table(
             "searches, terms and looks per round, of all searches, used or not; the budget is that "
             "of one search of all examples, the finish outside it; milliseconds",
-            ("strategy", "searches", "terms", "budget", *LOOKS, "ms"),
+            ("strategy", "searches", "terms", "budget", *spent),
             tuple(rows),
         )
     return Table(
         "looks per round, the finish outside the budget; milliseconds",
-        ("strategy", "budget", *LOOKS, "ms"),
+        ("strategy", "budget", *spent),
         tuple(rows),
     )
 
@@ -53,10 +59,12 @@ def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
     return searches, terms
 
 
-def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int) -> tuple[str, ...]:
+def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int, on_demand: bool) -> tuple[str, ...]:
+    values = [f"{sum(run.values for run in runs) / n_rounds:,.0f}"] if on_demand else []
     return (
         f"{statistics.fmean(run.budget for run in runs):,.0f}",
         *(f"{sum(run.looks[purpose] for run in runs) / n_rounds:,.0f}" for purpose in LOOKS),
+        *values,
         f"{1000 * sum(run.seconds for run in runs) / n_rounds:.2f}",
     )
 

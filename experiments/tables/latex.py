@@ -134,13 +134,14 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
 
 def _unit(values: Sequence[float], metric: str) -> tuple[float, str]:
     """The factor of the numbers of a table, and what its caption says about it."""
-    if metric not in ("looks", "seconds"):
+    unit = {"looks": "looks", "values_computed": "values"}.get(metric)
+    if unit is None and metric != "seconds":
         return 1.0, ""
     power = _power(values)
     short = {0: "s", -3: "ms", -6: r"$\mu$s"}
     if metric == "seconds":
         return 10.0**-power, f", in {short.get(power, f'$10^{{{power}}}$ s')}"
-    return 10.0**-power, f", in $10^{{{power}}}$ looks" if power else ""
+    return 10.0**-power, f", in $10^{{{power}}}$ {unit}" if power else ""
 
 
 def _power(values: Sequence[float]) -> int:

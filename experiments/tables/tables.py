@@ -130,7 +130,7 @@ def metric_text(value: float, metric: str) -> str:
     >>> metric_text(599_990.0, "looks"), metric_text(6e6, "looks"), metric_text(0.5, "f1")
     ('599,990', '6.00e+06', '0.5000')
     """
-    if metric == "looks":  # whole numbers: in full below a million, else with three digits
+    if metric in ("looks", "values_computed"):  # in full below a million, else three digits
         return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
     if metric == "seconds" and value and math.isfinite(value):  # three digits, no exponent
         return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"

@@ -65,7 +65,7 @@ class Fourier(ImageFamily):
     [[7.0, -4.0, 4.0, -3.0, 3.0, 2.0, 2.0]]
     """
 
-    reads_bytes = True
+    cost = 75.0
 
     def __init__(
         self,
@@ -98,6 +98,12 @@ class Fourier(ImageFamily):
             f"Fourier {self.components[component]} of {cycles}, {across} across"
             f"{self.in_channel(channel)}"
         )
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """As `plan`: the kernel takes any integers, as float32."""
+        return self.plan(features)
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels of the wanted channels; sums over columns, then over rows."""

@@ -46,6 +46,8 @@ class Gradient(ImageFamily):
     [[3.0, -4.0, 4.0, -3.0, 5.0]]
     """
 
+    cost = 10.0
+
     def __init__(
         self,
         image_shape: tuple[int, ...],

@@ -107,6 +107,7 @@ class GradientHistograms(RectangleFamily):
     [[6.0, 9.0]]
     """
 
+    cost = 40.0
     degrees: ClassVar[int] = 180
     """Range of the orientations: 180 if opposite gradients are equivalent, else 360."""
 

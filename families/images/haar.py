@@ -72,6 +72,8 @@ class Haar(ImageFamily):
     [[7.0, -4.0, -3.0, 2.0]]
     """
 
+    cost = 15.0
+
     def __init__(
         self, image_shape: tuple[int, ...], levels: int | None = None, name: str = "haar"
     ) -> None:

@@ -91,6 +91,7 @@ class HaarLike(ImageFamily):
     [[-1.0, 3.0, 3.0]]
     """
 
+    cost = 17.0
     reads_bytes = True
 
     def __init__(

@@ -27,6 +27,8 @@ class Identity(ImageFamily):
     [[4.0, 0.0], [10.0, 6.0]]
     """
 
+    cost = 7.0
+
     def __init__(self, image_shape: tuple[int, ...], name: str = "identity") -> None:
         super().__init__(image_shape, name)
         self.n_features = self.height * self.width * self.n_channels

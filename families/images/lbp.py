@@ -64,7 +64,7 @@ class LBP(ImageFamily):
     [[169.0]]
     """
 
-    reads_bytes = True
+    cost = 10.0
     _word: ClassVar[str] = "LBP"
 
     def __init__(self, image_shape: tuple[int, ...], name: str = "lbp") -> None:
@@ -81,6 +81,12 @@ class LBP(ImageFamily):
         rest, channel = divmod(self.check_feature(feature), self.n_channels)
         row, column = divmod(rest, self.width - 2)
         return f"{self._word} at {self.place(row + 1, column + 1, channel)}"
+
+    def plan_integers(
+        self, features: NDArray[np.intp], largest: int
+    ) -> tuple[NDArray[np.intp], Fill] | None:
+        """As `plan`: comparisons take any integers, sums of nine up to 3,640 in int16."""
+        return self.plan(features) if largest <= 3640 else None
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads the pixels of all windows; computes the codes window by window."""
@@ -142,7 +148,7 @@ class ILBP(LBP):
 
     @staticmethod
     def _codes(block: NDArray[Any], windows: NDArray[np.intp], out: NDArray[np.float32]) -> None:
-        wide = np.int16 if block.dtype == np.uint8 else np.float64
+        wide = np.float64 if block.dtype == np.float32 else np.int16
         total = np.zeros(out.shape, wide)
         for pixel in windows:
             total += block[pixel]

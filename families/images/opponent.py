@@ -87,6 +87,7 @@ class Opponent(ImageFamily):
         shape = (*self.image_shape[:2], len(self.opponents))
         self._inner = kinds[family](image_shape=shape, name=self.name, **settings)
         self.n_features = self._inner.n_features
+        self.cost = self._inner.cost + 10.0 * len(self.opponents)
 
     def settings(self) -> dict[str, Any]:
         """Arguments for an equal family, including the settings of the inner family."""
@@ -108,28 +109,35 @@ class Opponent(ImageFamily):
         self, features: NDArray[np.intp], largest: int
     ) -> tuple[NDArray[np.intp], Fill] | None:
         """As `plan`, with opponents in int16."""
+        # Imported here, because the kernels import numba.
+        from boostsample.kernels.pixel_sums import mix_colours
+
         planned = self._inner.plan_integers(features, 4 * largest)
-        return None if planned is None or 4 * largest >= 2**15 else self._of_colours(*planned, "i2")
+        if planned is None or 4 * largest >= 2**15:
+            return None
+        inner_pixels, inner_fill = planned
+        pixels, members, channel = self._colours_of(inner_pixels)
+        weights = np.array([_OPPONENTS[name] for name in self.opponents], np.int16)[channel]
+
+        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
+            seen = np.empty((len(inner_pixels), block.shape[1]), np.int16)
+            mix_colours(block, members, weights, seen)
+            inner_fill(seen, out)
+
+        return pixels, fill
 
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """Reads three colours of each pixel; computes the opponents, then the inner family."""
-        return self._of_colours(*self._inner.plan(features), "f4")
-
-    def _of_colours(
-        self, inner_pixels: NDArray[np.intp], inner_fill: Fill, kind: str
-    ) -> tuple[NDArray[np.intp], Fill]:
-        """A plan of the inner family as one that reads three colours of each pixel."""
-        place, channel = np.divmod(inner_pixels, len(self.opponents))
-        places, members = np.unique(place, return_inverse=True)
+        inner_pixels, inner_fill = self._inner.plan(features)
+        pixels, members, channel = self._colours_of(inner_pixels)
         wanted = [
             (_OPPONENTS[opponent], np.flatnonzero(channel == k))
             for k, opponent in enumerate(self.opponents)
         ]
-        pixels = (np.arange(3)[:, None] + 3 * places).ravel()
 
-        def fill(block: NDArray[Any], out: NDArray[np.float32]) -> None:
-            colours = block.reshape(3, len(places), -1).astype(kind, copy=False)
-            seen = np.empty((len(inner_pixels), block.shape[1]), kind)
+        def fill(block: NDArray[np.float32], out: NDArray[np.float32]) -> None:
+            colours = block.reshape(3, len(pixels) // 3, -1)
+            seen = np.empty((len(inner_pixels), block.shape[1]), np.float32)
             for weights, rows in wanted:
                 if len(rows):
                     values = weights[0] * colours[0]
@@ -139,6 +147,14 @@ class Opponent(ImageFamily):
             inner_fill(seen, out)
 
         return pixels, fill
+
+    def _colours_of(
+        self, inner_pixels: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+        """Three colours of all pixels to read; of each inner pixel, its place and its channel."""
+        place, channel = np.divmod(inner_pixels, len(self.opponents))
+        places, members = np.unique(place, return_inverse=True)
+        return (np.arange(3)[:, None] + 3 * places).ravel(), members, channel
 
 
 def _families() -> dict[str, Callable[..., ImageFamily]]:

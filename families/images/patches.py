@@ -54,6 +54,7 @@ class PatchSums(RectangleFamily):
     [[8.0, 36.0]]
     """
 
+    cost = 16.0
     reads_bytes = True
 
     def __init__(

@@ -51,6 +51,7 @@ def curve(
                 "auc": 0.9 - shift / 100 if stumps in MARKS else math.nan,
                 "features": 10.0 + stumps,
                 "examples": 1234.5 * stumps,
+                "values_computed": 0,
             }
         )
     return rows
