@@ -302,6 +302,13 @@ class Learner(abc.ABC):
     name: str
     one_search: bool = False
 
+    def growth(self) -> int:
+        """Most leaves, if `learn` is that of `Tree` without other limits; else 0.
+
+        The loop then grows trees in one call where it can, to the same bits.
+        """
+        return 0
+
     @abc.abstractmethod
     def learn(self, targets: Targets) -> list[Targets]:
         """Build a base classifier for the targets of all examples; return those of its leaves.

@@ -72,6 +72,14 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         params: dict[str, Any] = self.get_params(deep=False)
         return params
 
+    def scheme_of_all(self, pool: Pool, budget: int) -> str:  # an optional hook
+        """The scheme, if all searches are of all F features on one sample of budget // F examples.
+
+        Their best stumps are chosen, without notes or random numbers beside the draws. The loop
+        may then make the searches of a tree in one call, to the same bits. Empty for others.
+        """
+        return ""
+
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator
     ) -> None:

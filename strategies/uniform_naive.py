@@ -48,10 +48,18 @@ class UniformNaive(Strategy):
         known_scheme(self.scheme)
         check_n_features(self.n_features, pool.n_features, budget)
 
+    def scheme_of_all(self, pool: Pool, budget: int) -> str:
+        """The scheme, if all features are searched."""
+        same = type(self).choose is UniformNaive.choose
+        all_searched = self.n_features is not None and self.n_features >= pool.n_features
+        return self.scheme if same and all_searched else ""
+
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
         n = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
-        features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
+        features = np.arange(n)
+        if n < step.n_features:
+            features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         sample = step.draw(step.remaining // n, self.scheme)
         return step.search(features, sample).best()
 

@@ -70,6 +70,12 @@ class Tree(Learner):
             max_depth = check_integer("max_depth", max_depth, 1, hint="None is no limit")
         self.max_depth = max_depth
 
+    def growth(self) -> int:
+        """The number of leaves, if there is no other limit."""
+        limits = self.min_leaf, self.min_weight, self.max_depth
+        same = type(self).learn is Tree.learn and limits == (1, 0.0, None)
+        return self.n_leaves if same else 0
+
     def learn(self, targets: Targets) -> list[Targets]:
         """Split the leaf of the largest gain until the tree is complete."""
         most = max(targets.n_examples // 2, 1)

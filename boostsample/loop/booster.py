@@ -180,6 +180,7 @@ class Booster:
         self.max_model_features = max_model_features
         of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features
         self._search = TargetSearch(self.strategy, rows, *of_run)
+        self._grows = self._search.prepare_growth(learner.growth())
 
     @property
     def round(self) -> int:
@@ -228,15 +229,21 @@ class Booster:
         started = time.perf_counter()
         self._search.begin(self._round + 1)
         self._rows.begin(self._log_loss)
-        before = None if self._learner.one_search else self._rng.bit_generator.state
-        leaves = self._learned()
-        edge = min(math.fsum(leaf.edge for leaf in leaves), 1.0)
-        terms = terms_of(leaves, self.step_size.alpha(edge))
+        if self._grows:
+            tree, values = self._search.grow()
+            edge, leaves, same = tree.edge, tree.leaves(), False
+            terms = tree.terms(values, self.step_size.alpha(edge))
+        else:
+            before = None if self._learner.one_search else self._rng.bit_generator.state
+            targets = self._learned()
+            edge = min(math.fsum(leaf.edge for leaf in targets), 1.0)
+            leaves = [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
+            terms = terms_of(targets, self.step_size.alpha(edge))
+            # Other random numbers may break ties otherwise, and lead to other searches.
+            same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._round += 1  # a round that fails does not count
-        self._update_weights(terms, [Leaf(t.stretch, t.stumps, t.votes) for t in leaves], edge)
+        self._update_weights(terms, leaves, edge)
         rows = self._search.rows
-        # Other random numbers may break ties otherwise, and lead to other searches.
-        same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._finish(rows, terms, edge, same)
         seconds = time.perf_counter() - started
         for row in rows:

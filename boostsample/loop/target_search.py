@@ -19,8 +19,9 @@ from boostsample.history import history_row
 from boostsample.kernels.array_layout import N_BINS
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
+from boostsample.loop.grown_tree import GrownTree
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
-from boostsample.rows.protocol import RunRows, TargetRows
+from boostsample.rows.protocol import Growth, RunRows, Searches, TargetRows
 from boostsample.step import Step
 from boostsample.strategy import Strategy
 
@@ -68,6 +69,7 @@ class TargetSearch:
         self._n_rounds = n_rounds
         self._rng = rng
         self._most = max_model_features
+        self._growth: Growth | None = None
         if max_model_features is not None and max_model_features < pool.n_features:
             self._check(pool.n_examples, max_model_features)
         self._start(None)
@@ -185,6 +187,32 @@ class TargetSearch:
             sums, base = sums * share, base * share
         sums_of = number, feature, threshold, value, votes, edge, sums, base
         return Found(*sums_of, row, divides, complete, cut is not None)
+
+    def prepare_growth(self, n_leaves: int) -> bool:
+        """Whether `grow` makes the trees of so many leaves that single searches would make.
+
+        The strategy must search all features on one sample and learn nothing.
+        """
+        strategy = self._strategy
+        scheme = strategy.scheme_of_all(self._pool, self._budget)
+        learns = type(strategy).learn is not Strategy.learn
+        if n_leaves >= 2 and self._most is None and scheme and not learns:
+            searches = Searches(n_leaves, self._budget, LEAST_BUDGET)
+            self._growth = self._run.growth(searches, scheme)
+        return self._growth is not None
+
+    def grow(self) -> tuple[GrownTree, list[float]]:
+        """Grow a tree on all examples in one call; also the raw threshold of each search."""
+        assert self._growth is not None
+        tree = GrownTree(self._growth.grow(self._rng))
+        feature, threshold = tree.searched()
+        values = self._growth.raw_thresholds(feature, threshold)
+        first = [family.first for family in self._families]
+        family = np.searchsorted(first, feature, "right") - 1
+        names = [self._families[at].name for at in family.tolist()]
+        self.rows = tree.history(self.round, names, values, self._pool.n_features)
+        self.hopeless = False
+        return tree, values
 
     def _within(
         self,

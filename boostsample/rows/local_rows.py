@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
-from boostsample.kernels.array_layout import Floats, found_room, row_layout
+from boostsample.kernels.array_layout import Floats, aligned, found_room, row_layout
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
+from boostsample.kernels.tree_growth import GrownNodes, GrowthRoom, growth_kernels
 from boostsample.records import Stumps
-from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
+from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
@@ -31,7 +32,8 @@ from boostsample.rows.sampling_schemes import (
     nested_scheme,
 )
 from boostsample.rows.searcher import FINE, BinSearch, Searcher
-from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.tree_growth import TreeGrowth, growth_possible
+from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
 from boostsample.threads import CompilingThreads
 
@@ -67,6 +69,7 @@ class NodeRows(WeightedRows):
         weights = self._weights
         super().__init__(weights.n_examples, weights.n_labels, weights.threads)
         self._own = row_kernels(*row_layout(weights.n_labels))
+        self._update_parts = growth_kernels(*row_layout(weights.n_labels)).update_parts
         self._identity = np.arange(weights.n_examples, dtype=np.int32)
         self._order, self._spare = self._identity.copy(), self._identity.copy()
         self._columns_room = self._identity.copy()
@@ -147,6 +150,19 @@ class NodeRows(WeightedRows):
         if self._has_room:
             super().release()
 
+    def growth_room(self, n_sampled: int) -> GrowthRoom:
+        """The room of this object for `TreeGrowth`, and more for samples of so many rows."""
+        self._make_room()
+        self._stretch = None
+        n = self._weights.n_examples
+        shares, examples = np.empty(n_sampled + 1), np.empty(n_sampled + 1, np.int32)
+        sampled = aligned(shares.size * self.width, np.float32)
+        own = self._order, self._spare, self._columns_room, *self._room
+        part_sums, part_masses, ends = self._part_room
+        of_draw = np.empty(n + 1, np.uint8), examples, shares, sampled
+        sums = np.empty(self.width), np.empty(self.width)
+        return GrowthRoom(*own, ends, part_sums, part_masses, *of_draw, *sums)
+
     def update(self, leaves: Iterable[Leaf], factors: Factors) -> None:
         """Update the weights of the run by the base classifier with these leaves; O(N).
 
@@ -155,23 +171,45 @@ class NodeRows(WeightedRows):
         """
         self._make_room()
         weights = self._weights
-        sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
-        for leaf in sorted(leaves, key=lambda leaf: leaf.stretch):
-            if leaf.stretch[0] == leaf.stretch[1]:
-                continue
-            positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
-            if leaf.stretch != self.whole and leaf.stretch in self._parted:
-                positions.sort()
+        by_place = sorted(leaves, key=lambda leaf: leaf.stretch)
+        filled = [leaf for leaf in by_place if leaf.stretch[0] < leaf.stretch[1]]
+        for leaf in filled:
+            if leaf.stretch in self._parted:
+                self._order[slice(*leaf.stretch)].sort()
                 self._stretch = None
+        votes = np.ones((len(filled), self.width), np.float32)
+        votes[:, : self.n_labels] = [leaf.votes for leaf in filled]
+        if any(leaf.stumps for leaf in filled):
+            self._update_products(filled, votes, factors)
+            return
+        parts = [
+            (number, at, min(at + PART, end))
+            for number, ((first, end), *_) in enumerate(filled)
+            for at in range(first, end, PART)
+        ]
+        reads = weights.values, self._order, np.array(parts), votes.reshape(-1)
+        own = UpdateFactors(votes[0], *factors, weights.floor)
+        writes = np.empty((len(parts), self.width)), np.empty(len(parts))
+        stretches = self.threads.stretches(range(len(parts) + 1))
+        calls = [(*reads, own, *ends, *writes) for ends in stretches]
+        self.threads.run(self._update_parts, calls)
+        weights.set_sums(*writes)
+
+    def _update_products(
+        self, leaves: Sequence[Leaf], votes: NDArray[np.float32], factors: Factors
+    ) -> None:
+        """`update` by leaves that have stumps, each of which multiplies the rows first."""
+        weights = self._weights
+        sums, masses, nothing = [], [], (np.empty(0, np.int32), np.empty(0, np.float32))
+        for leaf, of_votes in zip(leaves, votes, strict=True):
+            positions, targets = self._order[slice(*leaf.stretch)], nothing[1]
             if leaf.stretch == self.whole or leaf.stumps:
                 self._read(leaf.stretch, leaf.stumps)
                 targets = self.values
                 positions = nothing[0] if leaf.stretch == self.whole else positions
             else:
                 self.resize(leaf.stretch[1] - leaf.stretch[0])
-            votes = np.ones(self.width, np.float32)
-            votes[: self.n_labels] = leaf.votes
-            of_leaf = UpdateFactors(votes, *factors, weights.floor)
+            of_leaf = UpdateFactors(of_votes, *factors, weights.floor)
             reads = weights.values, positions, targets, of_leaf
             self.share(self._own.update_nodes, reads, (self.part_sums, self.part_masses))
             sums.append(self.part_sums.copy())
@@ -238,6 +276,14 @@ class LocalRows:
     def split(self, stretch: Stretch, cut: StumpCut) -> tuple[Stretch, Stretch]:
         """As of `RunRows`."""
         return self.nodes.split(stretch, cut)
+
+    def growth(self, searches: Searches, scheme: str) -> TreeGrowth | None:
+        """As of `RunRows`; by one thread only, since growth is the work of one."""
+        possible = growth_possible(searches, scheme, self.bank, self.n_examples, self.n_labels)
+        if self.weights.threads.n > 1 or not possible:
+            return None
+        room = self.nodes.growth_room(searches.budget // self.n_features)
+        return TreeGrowth(self.bank, self.weights, searches, room)
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; O(N)."""

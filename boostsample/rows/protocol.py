@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.family import Family
+from boostsample.kernels.tree_growth import GrownNodes
 from boostsample.records import Stumps
 
 #: First and end position of the examples of a node, in the order that the splits of a round make.
@@ -44,6 +45,14 @@ class StumpCut(Protocol):
     def votes(self) -> NDArray[np.int8]:
         """int8 (K,), -1 or +1."""
         ...
+
+
+class Searches(NamedTuple):
+    """Searches of trees of some leaves: budgets of all N examples, and the least of some."""
+
+    n_leaves: int
+    budget: int
+    least_budget: int
 
 
 class Leaf(NamedTuple):
@@ -125,6 +134,20 @@ class TargetRows(Protocol):
         """Invalidate all samples drawn so far; later ones reuse their memory."""
 
 
+class Growth(Protocol):
+    """Grows trees on the rows of a run, each in one call."""
+
+    def grow(self, rng: np.random.Generator) -> GrownNodes:
+        """Grow a tree on all rows; valid until the next call."""
+        ...
+
+    def raw_thresholds(
+        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
+    ) -> list[float]:
+        """Raw thresholds of some stumps."""
+        ...
+
+
 class RunRows(Protocol):
     """All rows of a run, with their weights. `round` counts the rounds that began."""
 
@@ -164,6 +187,10 @@ class RunRows(Protocol):
 
     def split(self, stretch: Stretch, cut: StumpCut) -> tuple[Stretch, Stretch]:
         """The examples with phi = -1 and those with phi = +1; O(n)."""
+        ...
+
+    def growth(self, searches: Searches, scheme: str) -> Growth | None:
+        """How to grow trees by such searches on samples of the scheme in one call, if possible."""
         ...
 
     def update(self, cut: StumpCut, factors: Factors) -> None:

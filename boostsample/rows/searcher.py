@@ -43,8 +43,8 @@ _MANY = 20_000
 _MOST_COMPARED = 16
 #: Samples of up to this many rows have sweeps in float32, which take three quarters of the time;
 #: their noise is 1e5 times the rounding. Edges this close are then equal.
-_FEW = 1200
-_ROUGH_TIE = 4e-7
+FEW = 1200
+ROUGH_TIE = 4e-7
 
 
 class Precision(NamedTuple):
@@ -54,7 +54,7 @@ class Precision(NamedTuple):
     rough: bool
 
 
-_ROUGH, FINE = Precision(_ROWS_A_BIN, True), Precision(_ROWS_A_BIN, False)
+ROUGH, FINE = Precision(_ROWS_A_BIN, True), Precision(_ROWS_A_BIN, False)
 _FINEST, EACH_ROW = Precision(2, False), Precision(1, False)
 
 
@@ -74,7 +74,7 @@ class BinSearch:
 
     def sample_precision(self, rows: Rows) -> Precision:
         """The precision for the rows of a sample."""
-        return _ROUGH if rows.values.size <= _FEW * self.width else FINE
+        return ROUGH if rows.values.size <= FEW * self.width else FINE
 
     def write(
         self,
@@ -88,7 +88,7 @@ class BinSearch:
     ) -> None:
         """Write the best stump of each feature, whose bins are rows `at` of `bins`, to `output`."""
         tie = self.tie(rows.values.size // self.width if n_rows is None else n_rows)
-        tie = (tie + _ROUGH_TIE * precision.rough) / rows.scale
+        tie = (tie + ROUGH_TIE * precision.rough) / rows.scale
         if self.threads.n == 1:  # no slices: they would cost as much as a small kernel
             self._kernel(bins, at, n_bins, rows, tie, *precision, self._rooms[0], output)
             return

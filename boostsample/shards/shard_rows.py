@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_json
 from boostsample.rows.local_rows import row_facts
-from boostsample.rows.protocol import Factors, Leaf, Stretch, StumpCut
+from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Target, WireStump
 from boostsample.shards.shard_targets import DriverSearch, ShardNode, ShardTarget, WholeNode
@@ -103,6 +103,9 @@ class ShardRows:
             target = Target(node.target.node, tuple(self._wire(stump) for stump in stumps))
             node = ShardNode(self._exchange, target, node.counts, node.masses)
         return ShardTarget(node, self._driver, two_sided, members)
+
+    def growth(self, searches: Searches, scheme: str) -> None:
+        """Trees need an exchange for each search."""
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; sent with the next request."""

@@ -1,0 +1,107 @@
+"""The base classifier and the history rows of a tree that was grown in one call."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.history import history_row
+from boostsample.kernels.tree_growth import GrownNodes
+from boostsample.records import Term
+from boostsample.rows.protocol import Leaf
+
+
+class GrownTree:
+    """A tree whose nodes are numbered as they were made; both halves of a split are neighbours."""
+
+    def __init__(self, nodes: GrownNodes) -> None:
+        n, self.n_searches = nodes.counts.tolist()
+        self._votes = np.where(nodes.sums[:n] >= 0.0, np.int8(1), np.int8(-1))
+        self._nodes = GrownNodes(*(array[:n] for array in nodes))
+        self._below = self._nodes.below.tolist()
+        self._leaves = [node for node, below in enumerate(self._below) if below < 0]
+        edges = self._nodes.leaf_edge.tolist()
+        self.edge = min(math.fsum(edges[leaf] for leaf in self._leaves), 1.0)
+
+    def leaves(self) -> list[Leaf]:
+        """The leaves, in any order."""
+        first, end = self._nodes.first.tolist(), self._nodes.end.tolist()
+        return [Leaf((first[leaf], end[leaf]), (), self._votes[leaf]) for leaf in self._leaves]
+
+    def terms(self, values: list[float], alpha: float) -> list[Term]:
+        """The terms, parents first, with the raw threshold of each search."""
+        nodes, ones = self._nodes, np.ones(self._votes.shape[1], np.int8)
+        feature, threshold = nodes.feature.tolist(), nodes.threshold.tolist()
+        search, below, votes = nodes.search.tolist(), self._below, self._votes
+        terms: list[Term] = []
+        waiting = [(0, -1, 0)]
+        while waiting:
+            node, parent, side = waiting.pop()
+            low = below[node]
+            high, place = low + 1, len(terms)
+            low_votes = votes[low] if below[low] < 0 else ones
+            high_votes = votes[high] if below[high] < 0 else ones
+            if below[high] >= 0:
+                waiting.append((high, place, 1))
+            if below[low] >= 0:
+                waiting.append((low, place, -1))
+            number = search[node]
+            of_stump = feature[node], threshold[node], values[number], high_votes, alpha, low_votes
+            terms.append(Term(*of_stump, number, parent, side))
+        return terms
+
+    def searched(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Feature and threshold of each search."""
+        at = self._nodes.search >= 0
+        return self._nodes.feature[at], self._nodes.threshold[at]
+
+    def history(
+        self, number: int, families: list[str], values: list[float], n_features: int
+    ) -> list[dict[str, Any]]:
+        """A row for each search; alpha, loss, seconds and the end are set by the loop."""
+        nodes = self._nodes
+        at = nodes.search >= 0
+        columns = zip(
+            families,
+            nodes.feature[at].tolist(),
+            values,
+            nodes.sampled[at].tolist(),
+            nodes.estimated[at].tolist(),
+            nodes.edge[at].tolist(),
+            (nodes.end - nodes.first)[at].tolist(),
+            strict=True,
+        )
+        return [
+            history_row(
+                {},
+                round=number,
+                search=search,
+                family=family,
+                feature=feature,
+                threshold=value,
+                n_features=n_features,
+                n_examples=sampled,
+                edge_estimated=estimated,
+                edge=edge,
+                alpha=0.0,
+                log10_loss=0.0,
+                looks_search=n_features * sampled,
+                looks_modelling=0,
+                looks_finish=n_examples,
+                values_computed=0,
+                seconds=0.0,
+                stopped="",
+            )
+            for search, (
+                family,
+                feature,
+                value,
+                sampled,
+                estimated,
+                edge,
+                n_examples,
+            ) in enumerate(columns)
+        ]

@@ -1,0 +1,80 @@
+"""Trees that are grown in one call: the searches that `TargetSearch` would make, to the same bits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.kernels.array_layout import found_room, row_layout
+from boostsample.kernels.search import search_room
+from boostsample.kernels.tree_growth import (
+    MOST_SUMMED,
+    GrownNodes,
+    GrowthPlan,
+    GrowthRoom,
+    growth_kernels,
+    nodes_room,
+)
+from boostsample.rows.protocol import Searches
+from boostsample.rows.searcher import FEW, ROUGH, ROUGH_TIE
+from boostsample.rows.weighted_rows import PART
+from boostsample.rows.weights import SignedWeights
+
+#: The scheme of draws that growth knows.
+SCHEME = "distinct"
+
+
+def growth_possible(
+    searches: Searches, scheme: str, bank: Bank, n_examples: int, n_labels: int
+) -> bool:
+    """Whether columns are in memory, and a node of 2 examples or more searches all on a part."""
+    n, n_features = np.arange(2, n_examples + 1), int(bank.n_features)
+    looks = np.maximum(
+        searches.budget * n // n_examples, min(searches.budget, searches.least_budget)
+    )
+    part = (n_features <= looks) & (looks // n_features < n)
+    few = max(n_labels, -(-n_examples // PART)) <= MOST_SUMMED
+    possible = scheme == SCHEME and isinstance(bank, FeatureBank) and few
+    return possible and n.size > 0 and bool(part.all())
+
+
+class TreeGrowth:
+    """Grows trees on all features of a bank in memory: implements `Growth`."""
+
+    def __init__(
+        self, bank: Bank, weights: SignedWeights, searches: Searches, room: GrowthRoom
+    ) -> None:
+        features, n_labels = np.arange(int(bank.n_features)), weights.n_labels
+        bins, at, _ = bank.view(features)
+        self._bank, self._weights = bank, weights
+        self._reads = bins, at, bank.n_bins[features]
+        self._plan = GrowthPlan(*searches, FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
+        self._grow = growth_kernels(*row_layout(n_labels)).grow
+        self._nodes = nodes_room(searches.n_leaves, n_labels)
+        found = found_room(features.size, n_labels, two_sided=True)
+        self._writes = room, search_room(n_labels), found, self._nodes
+
+    def grow(self, rng: np.random.Generator) -> GrownNodes:
+        """As of `Growth`."""
+        weights, stream = self._weights, rng.bit_generator.state
+        seeds = _seeds(rng, 2 * self._plan.n_leaves - 3)
+        reads = *self._reads, weights.exact(), weights.mass, self._plan, seeds
+        self._grow(*reads, *self._writes)
+        rng.bit_generator.state = stream
+        _seeds(rng, int(self._nodes.counts[1]))
+        return self._nodes
+
+    def raw_thresholds(
+        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
+    ) -> list[float]:
+        """As of `Growth`."""
+        values = self._bank.cuts_of(features)[np.arange(features.size), thresholds - 2]
+        values[thresholds == 1] = -np.inf
+        numbers: list[float] = values.tolist()
+        return numbers
+
+
+def _seeds(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+    """Those of n draws of `sampling_schemes.pivotal`."""
+    return rng.integers(1 << 63, size=n)

@@ -1,0 +1,164 @@
+"""Trees that are grown in one call are those that single searches make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.banks.bank import FeatureBank
+from boostsample.families.columns import Columns
+from boostsample.labels import encode
+from boostsample.learners.tree import Tree
+from boostsample.loop.booster import Booster
+from boostsample.records import Outcome, Round, Stump
+from boostsample.step import Step
+from boostsample.strategies import UniformNaive
+from tests.compiled import COMPILED
+
+
+class OneByOne(Tree):
+    """The same tree, by single searches."""
+
+    def growth(self) -> int:
+        return 0
+
+
+class Learning(UniformNaive):
+    """Counts what it is told."""
+
+    def start(self, *args: Any) -> None:
+        super().start(*args)
+        self.n_outcomes_ = 0
+
+    def learn(self, outcome: Outcome) -> None:
+        self.n_outcomes_ += 1
+
+
+class Choosing(UniformNaive):
+    """Chooses other stumps."""
+
+    def choose(self, step: Step) -> Stump:
+        features = np.arange(step.n_features)
+        return step.search(features, step.draw(1)).best()
+
+
+def booster(
+    X: Any, y: Any, learner: Tree, strategy: Any = None, rows: Any = None, **settings: Any
+) -> Booster:
+    """A booster whose searches are of all features on seven tenths of the examples."""
+    bank = FeatureBank.build([Columns(range(X.shape[1]))], X)
+    if strategy is None:
+        strategy = UniformNaive(n_features=X.shape[1], scheme="distinct")
+    budget = f"{0.7 * X.shape[1]:g}N"
+    rows = np.arange(len(X)) if rows is None else rows
+    Y = encode(y, int(y.max()) + 1)[rows]
+    return Booster(bank, rows, Y, strategy, learner, 20, budget, rng=0, **settings)
+
+
+def trained(run: Booster, n_rounds: int) -> list[Round]:
+    """Some rounds."""
+    rounds = []
+    while not run.finished and len(rounds) < n_rounds:
+        rounds.append(run.next_round())
+    return rounds
+
+
+def plain(rounds: list[Round]) -> list[Any]:
+    """All that rounds hold, without their seconds."""
+    terms = [
+        [
+            (*(getattr(t, a) for a in ("feature", "threshold", "value", "alpha", "search")),
+             t.parent, t.side, t.votes.tolist(), t.below.tolist())
+            for t in done.terms
+        ]
+        for done in rounds
+    ]  # fmt: skip
+    rows = [[row | {"seconds": 0.0} for row in done.rows] for done in rounds]
+    return [terms, rows, [[*row] for row in rounds[0].rows], [done.edge for done in rounds]]
+
+
+def table(kind: str) -> tuple[Any, Any]:
+    """Tables of several kinds: X and y."""
+    rng = np.random.default_rng(5)
+    n, n_classes = {
+        "two classes": (60, 2),
+        "many labels": (90, 20),
+        "many rows": (9000 if COMPILED else 70, 4),
+        "few rows": (7, 2),
+        "separable": (60, 3),
+    }.get(kind, (80, 3))
+    X = rng.integers(0, 2 if kind == "ties" else 30, (n, 8)).astype(np.float32)
+    y = (X[:, 0] + X[:, 3] + rng.integers(0, 20, n)).astype(np.int64) % n_classes
+    y[:n_classes] = np.arange(n_classes)
+    if kind == "separable":
+        X[:, 2] = y
+    elif kind == "constant":
+        X[:] = 1.0
+    elif kind == "missing":
+        X[rng.random(X.shape) < 0.3] = np.nan
+    return X, y
+
+
+KINDS = (
+    *("two classes", "three classes", "many labels", "many rows", "few rows", "separable"),
+    *("ties", "constant", "missing"),
+)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_leaves", [2, 3, 16])
+def test_grown_trees_are_those_of_single_searches(kind: str, n_leaves: int) -> None:
+    X, y = table(kind)
+    runs = [booster(X, y, learner(n_leaves), learning_rate=0.5) for learner in (Tree, OneByOne)]
+    assert [run._grows for run in runs] == [True, False]
+    grown, single = (plain(trained(run, 6)) for run in runs)
+    assert grown == single
+    assert runs[0].small_state() == runs[1].small_state()
+
+
+@pytest.mark.parametrize("rows", [np.arange(20, 70), np.arange(0, 80, 2)[::-1].copy()])
+def test_rows_may_be_any_of_the_bank(rows: Any) -> None:
+    X, y = table("three classes")
+    weight = np.linspace(0.0, 2.0, rows.size)
+    runs = [
+        booster(X, y, learner(6), rows=rows, example_weight=weight) for learner in (Tree, OneByOne)
+    ]
+    assert [run._grows for run in runs] == [True, False]
+    grown, single = (plain(trained(run, 6)) for run in runs)
+    assert grown == single
+
+
+def test_a_grown_run_can_be_replayed() -> None:
+    X, y = table("three classes")
+    run, other = (booster(X, y, Tree(6)) for _ in range(2))
+    rounds = trained(run, 4)
+    other.replay([done.terms for done in rounds], [done.edge for done in rounds], run.small_state())
+    assert plain(trained(other, 2)) == plain(trained(run, 2))
+
+
+@pytest.mark.parametrize(
+    ("learner", "strategy"),
+    [
+        (Tree(6, min_leaf=2), None),
+        (Tree(6, min_weight=0.01), None),
+        (Tree(6, max_depth=2), None),
+        (Tree(6), UniformNaive(n_features=7, scheme="distinct")),
+        (Tree(6), UniformNaive(n_features=8, scheme="mvs")),
+        (Tree(6), Learning(n_features=8, scheme="distinct")),
+        (Tree(6), Choosing(n_features=8, scheme="distinct")),
+    ],
+)
+def test_other_trees_and_strategies_search_one_by_one(learner: Tree, strategy: Any) -> None:
+    X, y = table("three classes")
+    run = booster(X, y, learner, strategy)
+    assert not run._grows
+    n_searches = sum(len(done.rows) for done in trained(run, 2))
+    assert getattr(run.strategy, "n_outcomes_", n_searches) == n_searches
+
+
+def test_small_nodes_that_need_all_examples_are_searched_one_by_one() -> None:
+    X, y = table("three classes")
+    assert booster(X, y, Tree(6))._grows
+    assert not booster(X[:, :4], y, Tree(6))._grows
