@@ -62,7 +62,7 @@ class GrowthPlan(NamedTuple):
 class GrowthRoom(NamedTuple):
     """Work space for n examples and P labels: the rows of a node, and of its sample.
 
-    `order` int32 (n,) begins as 0, 1, ... and ends in the order of the leaves; `spare` and `columns`
+    `order` int32 (n,) begins as 0, 1, ... and ends in the order of the leaves; `spare`, `columns`
     int32 (n,). `values` float32 (n P,), `weight` float32 (n,), `ends` float64 of
     `draw.cumulate_for_draw`. `part_sums` float64 (parts, P), `part_masses` float64 (parts,).
     `taken` uint8 (n + 1,). `examples` int32 and `shares` float64 (T + 1,), `sampled` float32 (T P,)
@@ -71,14 +71,14 @@ class GrowthRoom(NamedTuple):
 
     order: Ints
     spare: Ints
-    columns: Ints
+    columns: NDArray[np.int32]
     values: Floats
     weight: Floats
     ends: Doubles
     part_sums: Doubles
     part_masses: Doubles
     taken: Bytes
-    examples: Ints
+    examples: NDArray[np.int32]
     shares: Doubles
     sampled: Floats
     base: Doubles
@@ -130,8 +130,8 @@ class GrownNodes(NamedTuple):
 def nodes_room(n_leaves: int, n_labels: int) -> GrownNodes:
     """Room for the nodes of a tree."""
     n = 2 * n_leaves - 1
-    whole = [np.empty(n, np.int64) for _ in range(7)]
-    numbers = [np.empty(n) for _ in range(4)]
+    whole: list[Any] = [np.empty(n, np.int64) for _ in range(7)]
+    numbers: list[Any] = [np.empty(n) for _ in range(4)]
     of_labels = [np.empty((n, n_labels)) for _ in range(3)]
     return GrownNodes(np.zeros(2, np.int64), *whole, *numbers, *of_labels)
 
@@ -157,7 +157,7 @@ def row_total(numbers: Doubles) -> float:
     )
     for i in range(whole, n):
         total += numbers[i]
-    return total
+    return float(total)
 
 
 @inner_kernel
@@ -194,7 +194,7 @@ def exact_sum(numbers: Doubles) -> float:
         if low != 0.0:
             break
     # Half-way cases round to even by what is left.
-    if at > 0 and ((low < 0.0 and partials[at - 1] < 0.0) or (low > 0.0 and partials[at - 1] > 0.0)):
+    if at > 0 and (low > 0.0) == (partials[at - 1] > 0.0):
         y = low * 2.0
         x = high + y
         if y == x - high:
@@ -267,7 +267,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                             p = positions[t]
                             columns[t] = run.examples[p] if run.examples.size else run.start + p
                         start = none
-                        part_sums, part_masses = room.part_sums[:n_parts], room.part_masses[:n_parts]
+                        part_sums = room.part_sums[:n_parts]
+                        part_masses = room.part_masses[:n_parts]
                         gather(
                             run.values,
                             positions,
@@ -317,7 +318,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                 tie = 1e-9 + 1e-7 / np.sqrt(np.float64(used * n_labels))
                 tie += plan.rough_tie * rough
                 rows = Rows(none, examples, sampled, room.base, 1.0)
-                search(bins, features, n_bins, rows, tie, plan.rows_a_bin, rough, search_room, found)
+                precision = plan.rows_a_bin, rough
+                search(bins, features, n_bins, rows, tie, *precision, search_room, found)
                 best = 0
                 for q in range(n_features):
                     if found.edges[q] > found.edges[best]:
@@ -369,10 +371,9 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
             if best < 0 or n_leaves >= plan.n_leaves:
                 break
             first, end = nodes.first[best], nodes.end[best]
-            column, threshold = bins[nodes.feature[best]], np.int16(nodes.threshold[best])
-            middle = partition(
-                column, threshold, run.start, run.examples, room.order, first, end, room.spare
-            )
+            cut: Any = np.int16(nodes.threshold[best])
+            place = run.start, run.examples, room.order, first, end, room.spare
+            middle = partition(bins[nodes.feature[best]], cut, *place)
             fresh, n_nodes = n_nodes, n_nodes + 2
             nodes.below[best] = fresh
             n_leaves += 1
@@ -383,8 +384,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                 nodes.below[half] = nodes.search[half] = -1
                 known = True
                 for label in range(n_labels):
-                    whole, cut = nodes.wholes[best, label], nodes.halves[best, label]
-                    of_half = 0.5 * (whole + (cut if side else -cut))
+                    whole, output = nodes.wholes[best, label], nodes.halves[best, label]
+                    of_half = 0.5 * (whole + (output if side else -output))
                     known = known and abs(of_half) >= CANCELLED * abs(whole)
                     nodes.sums[half, label] = of_half
                 if side:
@@ -414,9 +415,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
         none: Any = np.int64(0)
         for part in range(first, end):
             leaf, low, high = parts[part, 0], parts[part, 1], parts[part, 2]
-            own = UpdateFactors(
-                votes[leaf * width : (leaf + 1) * width], factors.right, factors.wrong, factors.floor
-            )
+            of_leaf = votes[leaf * width : (leaf + 1) * width]
+            own = UpdateFactors(of_leaf, factors.right, factors.wrong, factors.floor)
             update_nodes(
                 values,
                 order[low:high],

@@ -20,7 +20,8 @@ class GrownTree:
     def __init__(self, nodes: GrownNodes) -> None:
         n, self.n_searches = nodes.counts.tolist()
         self._votes = np.where(nodes.sums[:n] >= 0.0, np.int8(1), np.int8(-1))
-        self._nodes = GrownNodes(*(array[:n] for array in nodes))
+        arrays: list[Any] = [array[:n] for array in nodes]
+        self._nodes = GrownNodes(*arrays)
         self._below = self._nodes.below.tolist()
         self._leaves = [node for node, below in enumerate(self._below) if below < 0]
         edges = self._nodes.leaf_edge.tolist()

@@ -20,7 +20,7 @@ from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Floats, aligned, found_room, row_layout
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
-from boostsample.kernels.tree_growth import GrownNodes, GrowthRoom, growth_kernels
+from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import Stumps
 from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.rare_search import RareSearch

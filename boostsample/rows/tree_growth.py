@@ -1,11 +1,14 @@
-"""Trees that are grown in one call: the searches that `TargetSearch` would make, to the same bits."""
+"""Trees that are grown in one call, to the bits of the single searches of `TargetSearch`."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.jit.compile_kernels import compiled_address
 from boostsample.kernels.array_layout import found_room, row_layout
 from boostsample.kernels.search import search_room
 from boostsample.kernels.tree_growth import (
@@ -54,13 +57,16 @@ class TreeGrowth:
         self._nodes = nodes_room(searches.n_leaves, n_labels)
         found = found_room(features.size, n_labels, two_sided=True)
         self._writes = room, search_room(n_labels), found, self._nodes
+        compiled_address(self._grow, self._arguments(_seeds(np.random.default_rng(0), 1)))
+
+    def _arguments(self, seeds: NDArray[np.int64]) -> tuple[Any, ...]:
+        rows = self._weights.exact(), self._weights.mass
+        return (*self._reads, *rows, self._plan, seeds, *self._writes)
 
     def grow(self, rng: np.random.Generator) -> GrownNodes:
         """As of `Growth`."""
-        weights, stream = self._weights, rng.bit_generator.state
-        seeds = _seeds(rng, 2 * self._plan.n_leaves - 3)
-        reads = *self._reads, weights.exact(), weights.mass, self._plan, seeds
-        self._grow(*reads, *self._writes)
+        stream = rng.bit_generator.state
+        self._grow(*self._arguments(_seeds(rng, 2 * self._plan.n_leaves - 3)))
         rng.bit_generator.state = stream
         _seeds(rng, int(self._nodes.counts[1]))
         return self._nodes

@@ -59,13 +59,13 @@ def booster(
 
 def trained(run: Booster, n_rounds: int) -> list[Round]:
     """Some rounds."""
-    rounds = []
+    rounds: list[Round] = []
     while not run.finished and len(rounds) < n_rounds:
         rounds.append(run.next_round())
     return rounds
 
 
-def plain(rounds: list[Round]) -> list[Any]:
+def plain(rounds: list[Any]) -> list[Any]:
     """All that rounds hold, without their seconds."""
     terms = [
         [

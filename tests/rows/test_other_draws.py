@@ -178,7 +178,7 @@ class Watched(Searcher):
 
 
 @compiled
-@pytest.mark.parametrize("n", [50, module._FEW])
+@pytest.mark.parametrize("n", [50, module.FEW])
 def test_exact_searches_are_never_in_float32(n: int) -> None:
     searcher, rng = Watched(n), np.random.default_rng(0)
     for rows in (
@@ -200,7 +200,7 @@ def test_they_find_what_float64_finds(n_labels: int, monkeypatch: pytest.MonkeyP
         ):
             rough = searcher.search(features, rows, False)
             with monkeypatch.context() as patch:
-                patch.setattr(module, "_FEW", 0)
+                patch.setattr(module, "FEW", 0)
                 fine = searcher.search(features, rows, False)
             assert [best for _, best in searcher.seen[-2:]] == [True, False]
             np.testing.assert_allclose(rough.edge, fine.edge, atol=3e-6)
