@@ -58,7 +58,6 @@ from boostsample.classifier.inputs.fit_inputs import (
 )
 from boostsample.classifier.inputs.frames import frame_of
 from boostsample.classifier.inputs.held_rows import (
-    HeldScores,
     check_held,
     eval_sets,
     held_labels,
@@ -443,9 +442,7 @@ class BoostSampleClassifier(
             facts = run_facts(booster, run)
             rounds = resume(booster, last_run, facts)
         else:
-            trained_on = (np.setdiff1d(rows.train, part) for part in rows.held)
-            members = (run.booster(part, n_rounds, 2, at) for at, part in enumerate(trained_on))
-            booster = Committee(list(members))
+            booster = run.committee(n_rounds)
 
         watches = {f"eval_set_{at}": run.held_metric(part) for at, part in enumerate(rows.watched)}
         stops = self.early_stopping or (auto and rows.held)
@@ -473,7 +470,7 @@ class BoostSampleClassifier(
         state = run.state(booster, chosen, evaluation.history(rounds))
         state = replace(state, validation_error=evaluation.errors, stopped=stopped)
         if rows.held and self.calibration in ("auto", "temperature"):
-            scores = HeldScores(bank, rows, *rows.held)
+            scores = run.held_scores(*rows.held)
             for turn in range(0, len(chosen), n_members):
                 scores.add(*chosen[turn : turn + n_members])
             state = replace(state, temperature=best_temperature(scores, offset, multi_label))

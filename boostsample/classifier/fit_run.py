@@ -38,6 +38,7 @@ from boostsample.loop.run_limits import RunLimits
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.records import Round
+from boostsample.threads import Threads, n_threads
 
 try:
     import sklearn.callback as _callback
@@ -93,7 +94,7 @@ class FitRun:
             budget=budget,
             weight_init=settings.weight_init,
             rng=np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=stream)),
-            n_jobs=settings.n_jobs,
+            n_jobs=max(n_threads(settings.n_jobs) // self.n_members, 1),
             example_weight=rows.weight[train],
             scores=None if rows.scores is None else rows.scores[train],
             max_model_features=settings.max_model_features,
@@ -101,10 +102,26 @@ class FitRun:
             smoothing=settings.smoothing,
         )
 
+    def committee(self, n_rounds: int) -> Committee:
+        """The boosters of all rows but those that a member leaves out.
+
+        With a checkpoint, which saves after any round, they are trained one after the other.
+        """
+        train = self.inputs.rows.train
+        rows = [np.setdiff1d(train, part) for part in self.inputs.rows.held]
+        members = [self.booster(part, n_rounds, 2, at) for at, part in enumerate(rows)]
+        alone = self.settings.checkpoint is not None
+        return Committee(members, Threads(1 if alone else n_threads(self.settings.n_jobs)))
+
+    def held_scores(self, *parts: NDArray[np.int64]) -> HeldScores:
+        """The scores of rows that are not trained on; see `HeldScores`."""
+        threads = Threads(n_threads(self.settings.n_jobs))
+        return HeldScores(self.bank, self.inputs.rows, *parts, threads=threads)
+
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
-        rows, classes, multi_label, _ = self.inputs
-        scores = HeldScores(self.bank, rows, *parts)
+        _, classes, multi_label, _ = self.inputs
+        scores = self.held_scores(*parts)
         return EvalMetric(self.metric, scores, self.offset, classes, multi_label)
 
     def state(

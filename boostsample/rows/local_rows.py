@@ -37,6 +37,9 @@ from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
 from boostsample.threads import CompilingThreads
 
+#: Looks of a search, times labels, up to which one thread grows trees faster than several search.
+_MOST_ALONE = 40_000_000
+
 
 class NodeRows(WeightedRows):
     """A copy of the rows of one target at a time; `cut` is as of `Bank`."""
@@ -278,9 +281,9 @@ class LocalRows:
         return self.nodes.split(stretch, cut)
 
     def growth(self, searches: Searches, scheme: str) -> TreeGrowth | None:
-        """As of `RunRows`; by one thread only, since growth is the work of one."""
-        possible = growth_possible(searches, scheme, self.bank, self.n_examples, self.n_labels)
-        if self.weights.threads.n > 1 or not possible:
+        """As of `RunRows`; unless several threads share searches of many looks."""
+        alone = self.weights.threads.n == 1 or searches.budget * self.weights.width <= _MOST_ALONE
+        if not (alone and growth_possible(searches, scheme, self.bank, self.weights)):
             return None
         room = self.nodes.growth_room(searches.budget // self.n_features)
         return TreeGrowth(self.bank, self.weights, searches, room)

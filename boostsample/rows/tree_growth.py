@@ -28,16 +28,15 @@ from boostsample.rows.weights import SignedWeights
 SCHEME = "distinct"
 
 
-def growth_possible(
-    searches: Searches, scheme: str, bank: Bank, n_examples: int, n_labels: int
-) -> bool:
+def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: SignedWeights) -> bool:
     """Whether columns are in memory, and a node of 2 examples or more searches all on a part."""
-    n, n_features = np.arange(2, n_examples + 1), int(bank.n_features)
+    n_examples, n_features = weights.n_examples, int(bank.n_features)
+    n = np.arange(2, n_examples + 1)
     looks = np.maximum(
         searches.budget * n // n_examples, min(searches.budget, searches.least_budget)
     )
     part = (n_features <= looks) & (looks // n_features < n)
-    few = max(n_labels, -(-n_examples // PART)) <= MOST_SUMMED
+    few = max(weights.n_labels, -(-n_examples // PART)) <= MOST_SUMMED
     possible = scheme == SCHEME and isinstance(bank, FeatureBank) and few
     return possible and n.size > 0 and bool(part.all())
 

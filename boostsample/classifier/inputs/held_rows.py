@@ -16,6 +16,7 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
 from boostsample.records import Round
+from boostsample.threads import Threads
 
 CALIBRATIONS = (None, "auto", "rule", "temperature")
 
@@ -203,7 +204,9 @@ class HeldScores:
     mean of all members. `largest`, the sum of alpha, and `edges` are means over the members.
     """
 
-    def __init__(self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64]) -> None:
+    def __init__(
+        self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64], threads: Threads | None = None
+    ) -> None:
         held = np.concatenate(parts)
         ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
         self._parts = [
@@ -212,6 +215,7 @@ class HeldScores:
         ]
         self.labels, self.weight = rows.labels[held], rows.weight[held]
         self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
+        self.threads = Threads(1) if threads is None else threads
         self.largest = rows.largest
         self.edges: list[float] = []
         if rows.scores is not None:

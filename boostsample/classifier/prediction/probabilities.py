@@ -53,9 +53,11 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from boostsample.classifier.inputs.held_rows import HeldScores
+from boostsample.kernels.class_odds import PART, temperature_slopes
 from boostsample.labels import classify
 from boostsample.models.model import Model
 from boostsample.rows.weights import initial_weights
+from boostsample.threads import Threads
 
 _SPREAD = 0.5
 """Of the logarithm of the best temperature about that of the rule."""
@@ -67,10 +69,10 @@ _LARGEST_LOGIT = 30.0
 
 _BLOCK = 8192
 """Rows at a time."""
+_TINY = 1e-14
+"""Relative tolerance of c."""
 _STEPS = 60
 """Most Newton steps; from the upper end 2 to 5 are needed, whatever the distances."""
-_NEAR = 1e-6
-"""Relative tolerance of c where a root is sought by it."""
 
 
 def label_offsets(
@@ -132,25 +134,26 @@ def log_loss_slope(
     offsets: NDArray[np.float64],
     temperature: float,
     multi_label: bool,
+    shifts: NDArray[np.float64] | None = None,
+    threads: Threads | None = None,
 ) -> float:
     """The derivative of the log loss by the logarithm of the temperature.
 
     With `below` as in `_shifts` and v = p (1 - p), the logit of class l changes by the mean of
-    `below` by v less `below_l`.
+    `below` by v less `below_l`. `shifts` float64 (n,), NaN at first, keeps those of the last call,
+    where the next one begins.
     """
     if multi_label or scores.shape[1] == 1:
         logits = (2.0 * scores - offsets) / temperature
         return float(np.sum((targets - weight[:, None] * expit(logits)) * logits))
-    total = 0.0
-    for start in range(0, scores.shape[0], _BLOCK):
-        block = slice(start, start + _BLOCK)
-        below = _below(scores[block], temperature)
-        logits = below + _shifts(below, _NEAR)[:, None]
-        rest = expit(-logits)
-        v = expit(logits) * rest
-        mean = (v * below).sum(axis=1) / np.maximum(v.sum(axis=1), np.finfo(float).tiny)
-        total += float(np.sum(targets[block] * rest * (below - mean[:, None])))
-    return total
+    n, parts = scores.shape[0], range(-(-scores.shape[0] // PART) + 1)
+    shifts = np.full(n, np.nan) if shifts is None else shifts
+    slopes = np.empty(parts[-1])
+    reads, writes = (scores, targets, 2.0 / temperature), (shifts, np.empty_like(scores), slopes)
+    threads = Threads(1) if threads is None else threads
+    calls = [(*reads, *ends, *writes) for ends in threads.stretches(parts)]
+    threads.run(temperature_slopes, calls)
+    return math.fsum(slopes.tolist())
 
 
 def _class_logits(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
@@ -168,7 +171,7 @@ def _below(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float6
     return np.asarray((scores - scores.max(axis=1, keepdims=True)) * (2.0 / temperature))
 
 
-def _shifts(below: NDArray[np.float64], tolerance: float = 1e-14) -> NDArray[np.float64]:
+def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
     """The c of each row for which the sum of sigma(below + c) is 1: float64 (n,).
 
     `below` is float64 (n, K), K >= 2, with 0 as the largest entry of each row. Solves log(sum of
@@ -194,7 +197,7 @@ def _shifts(below: NDArray[np.float64], tolerance: float = 1e-14) -> NDArray[np.
         following = np.where(
             (low <= following) & (following <= high), following, 0.5 * (low + high)
         )
-        done = np.all(np.abs(following - shift) <= tolerance * (1.0 + np.abs(shift)))
+        done = np.all(np.abs(following - shift) <= _TINY * (1.0 + np.abs(shift)))
         shift = following
         if done:
             break
@@ -248,12 +251,14 @@ def best_temperature(
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
     rule = rule_temperature(held.largest, held.edges, offsets, multi_label)
     distance = float(held.weight.mean()) / _SPREAD**2
+    shifts = np.full(n, np.nan)
 
     @functools.cache
     def slope(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
         arguments = held.scores, targets, held.weight, offsets, temperature, multi_label
-        return log_loss_slope(*arguments) + distance * (log_temperature - math.log(rule))
+        of_loss = log_loss_slope(*arguments, shifts, held.threads)
+        return of_loss + distance * (log_temperature - math.log(rule))
 
     near = math.log(start or rule)
     below = slope(near) < 0.0
