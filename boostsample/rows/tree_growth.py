@@ -48,7 +48,7 @@ class TreeGrowth:
         self, bank: Bank, weights: SignedWeights, searches: Searches, room: GrowthRoom
     ) -> None:
         features, n_labels = np.arange(int(bank.n_features)), weights.n_labels
-        bins, at, _ = bank.view(features)
+        bins, at, *_ = bank.view(features)
         self._bank, self._weights = bank, weights
         self._reads = bins, at, bank.n_bins[features]
         self._plan = GrowthPlan(*searches, FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
