@@ -31,6 +31,10 @@ from boostsample.records import Round
 Metric: TypeAlias = str | Callable[[NDArray[Any], NDArray[np.float64], NDArray[np.float64]], float]
 
 
+_TOLERANCE = 0.01
+"""Of the logarithm of a temperature, which changes the least log loss by its square."""
+
+
 class EvalMetric:
     """A metric of held-out rows for their scores so far, at the temperature that is best for them.
 
@@ -129,7 +133,8 @@ class EvalMetric:
     def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
         """Scores, offsets and the best temperature of the scores."""
         offsets, multi_label = self._offsets, self._multi_label
-        self._temperature = best_temperature(self.held, offsets, multi_label, self._temperature)
+        near = self._temperature, _TOLERANCE
+        self._temperature = best_temperature(self.held, offsets, multi_label, *near)
         return self.held.scores, offsets, self._temperature, multi_label
 
 

@@ -479,6 +479,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
             most = _ZERO + 2
             for g in range(group):
                 most = max(most, np.int64(n_bins[q + g]))
+            if n > _SPARSE:
+                n_blocks = (most + LANES - 1) // LANES
             chunk = rows_a_bin * most
             fresh = bool(n <= chunk)
             for h in range(0 if fresh else group * size):
