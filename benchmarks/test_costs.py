@@ -290,6 +290,40 @@ def test_growth(benchmark: Any, problem: BenchProblem, sizes: BenchSizes, grown:
     )
 
 
+def test_round_of_a_tree(benchmark: Any, sizes: BenchSizes) -> None:
+    """A tree on few rows, in units of its looks in one exact search: what nodes cost beside them.
+
+    As in the default fit of a narrow table: all features, seven tenths of the examples of a node.
+    """
+    problem = synthetic_problem(1_500, 16, 10)
+    learner, strategy = "tree:n_leaves=32", "uniform-naive:n_features=16:scheme=distinct"
+    data = problem.bank, problem.rows, problem.Y
+    booster = Booster(*data, strategy, learner, budget="11.2N", learning_rate=0.2, rng=0)
+    searcher = Searcher(problem.bank, problem.weights())
+    exact, features = searcher.sample(1_500, "iid", np.random.default_rng(0)), np.arange(16)
+    looks: list[int] = []
+
+    def next_round() -> None:
+        looks.append(sum(row["looks_search"] for row in booster.next_round().rows))
+
+    def unit() -> float:
+        return min(seconds_of(exact.search, features) for _ in range(5)) / (16 * 1_500)
+
+    next_round()
+    unit()
+    looks.clear()
+    seconds, units = time_in_turns(benchmark, next_round, unit, sizes.bound_rounds)
+    ratio = float(np.median(seconds / (units * np.array(looks[: seconds.size]))))
+    record_ratio(
+        benchmark,
+        "trees",
+        "tree of 32 leaves on 1,500 examples, to its looks",
+        ratio,
+        problem.sizes(),
+        search_us=1e6 * float(np.median(seconds)) / 61,
+    )
+
+
 # ------------------------------------------------------------------------------------- prediction
 
 

@@ -31,10 +31,6 @@ from boostsample.records import Round
 Metric: TypeAlias = str | Callable[[NDArray[Any], NDArray[np.float64], NDArray[np.float64]], float]
 
 
-_TOLERANCE = 0.01
-"""Of the logarithm of a temperature, which changes the least log loss by its square."""
-
-
 class EvalMetric:
     """A metric of held-out rows for their scores so far, at the temperature that is best for them.
 
@@ -133,8 +129,7 @@ class EvalMetric:
     def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
         """Scores, offsets and the best temperature of the scores."""
         offsets, multi_label = self._offsets, self._multi_label
-        near = self._temperature, _TOLERANCE
-        self._temperature = best_temperature(self.held, offsets, multi_label, *near)
+        self._temperature = best_temperature(self.held, offsets, multi_label, self._temperature)
         return self.held.scores, offsets, self._temperature, multi_label
 
 

@@ -243,12 +243,8 @@ def best_temperature(
     offsets: NDArray[np.float64],
     multi_label: bool,
     start: float | None = None,
-    tolerance: float = _TOLERANCE,
 ) -> float:
-    """The temperature of least log loss and distance from the rule, as above; begins at `start`.
-
-    `tolerance` is that of its logarithm.
-    """
+    """The temperature of least log loss and distance from the rule, as above; begins at `start`."""
     n, n_labels = held.labels.shape
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
@@ -271,5 +267,5 @@ def best_temperature(
     while (slope(far) < 0.0) == below:  # ends: the distance grows, the slope of the loss does not
         near, step = far, 2.0 * step
         far = near + step
-    best = math.exp(brentq(slope, near, far, xtol=tolerance))
+    best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
     return _ordered(best, held.largest, offsets, multi_label)
