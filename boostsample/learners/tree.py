@@ -94,8 +94,9 @@ class Tree(Learner):
             for leaf in fresh:
                 if self._may_divide(leaf):
                     stump = leaf.search(True, limits)
-                    if stump.gain > _LEAST_GAIN or _may_gain_below(leaf, stump):
-                        found[leaf], gains[leaf] = stump, stump.gain
+                    gain = stump.gain
+                    if gain > _LEAST_GAIN or _may_gain_below(leaf, stump):
+                        found[leaf], gains[leaf] = stump, gain
             best = max(gains, key=gains.__getitem__, default=None)
             if best is None:
                 break
@@ -111,7 +112,7 @@ class Tree(Learner):
             (self.max_depth is None or len(leaf.path) < self.max_depth)
             and leaf.n_examples >= 2 * self.min_leaf
             and leaf.edge < (1.0 - _PURE) * leaf.mass
-            and leaf.mass >= 2.0 * self.min_weight
+            and (self.min_weight == 0.0 or leaf.mass >= 2.0 * self.min_weight)
         )
 
 
