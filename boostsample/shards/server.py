@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError
 from boostsample.hashing import sha256_of_arrays, sha256_of_json
 from boostsample.kernels.array_layout import (
     N_BINS,
@@ -141,6 +141,11 @@ class ShardServer:
         """The data, its rows with weight, and the weights of these."""
         if self._data is None:
             data = self._source.load()
+            if data.bank.on_demand:
+                raise SettingError(
+                    "the bank of a shard must have the same cuts in all searches, but a lazy bank "
+                    "finds them in each sample; use a bank in memory, on disk or of columns"
+                )
             n = data.bank.n_examples
             Y = check_labels(data.Y, n)
             weight = np.ones(n) if data.example_weight is None else data.example_weight

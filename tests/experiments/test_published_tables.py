@@ -14,6 +14,7 @@ from tests.experiments import (
     contest,
     default_choice,
     figure3,
+    on_demand,
     reproduction,
     table1,
     wide_table,
@@ -51,7 +52,7 @@ def test_marked_tables(page: str) -> None:
 
 
 def test_the_reproduction() -> None:
-    for title, table in reproduction.blocks().items():
+    for title, table in {**reproduction.blocks(), **on_demand.blocks()}.items():
         assert table in words("RESULTS.md"), title
     for table in reproduction.comparing_tables():
         assert table in words("comparing.md")

@@ -14,11 +14,15 @@ from numpy.typing import NDArray
 from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.lazy import LazyBank
+from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint
+from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.model import Model
 from boostsample.records import Sample, Stump
+from boostsample.shards.exchange import LocalShards
+from boostsample.shards.shard_source import ShardData
 from boostsample.step import Step
 from tests.problems import Do, Powers, noisy_labels, resumed, rows_of, step_of
 
@@ -148,3 +152,12 @@ def test_a_search_computes_its_looks_and_the_chosen_column(X: NDArray[np.float32
     assert row["values_computed"] == 5 * 30 + TRAIN.size
     (row,) = run.next_round().rows
     assert row["values_computed"] in (4 * 30, 4 * 30 + TRAIN.size)  # the chosen one is kept
+
+
+def test_shards_refuse_searches_that_find_their_own_cuts(X: NDArray[np.float32]) -> None:
+    class Source:
+        def load(self) -> ShardData:
+            return ShardData(LazyBank(families(), X), noisy_labels(N, K), None)
+
+    with pytest.raises(SettingError, match="a lazy bank finds them in each sample"):
+        ShardBooster(LocalShards([Source()]), "laminating", "stump", rng=0, n_rounds=1)

@@ -191,6 +191,9 @@ def test_the_grids_of_the_papers_are_sound(name: str) -> None:
     if name == "df11-mnist-noise":
         noises = [variant.strategy().noise for variant in grid.variants]
         assert noises == ["paper", "deconvolved"]
+    elif name == "df11-on-demand":
+        assert (grid.bank.name, grid.max_seconds, grid.weights) == ("lazy", 30, "uniform")
+        assert {"uniform-naive", "mas-q1", "laminating"} <= {v.label for v in grid.variants}
     elif name.startswith("df11"):
         names = [variant.label for variant in grid.variants]
         assert names == [
