@@ -39,6 +39,12 @@ HISTORY_COLUMNS = (
         "examples read to finish the stump: all of the search; not charged to the budget",
     ),
     Column("values_computed", int, "feature values that a lazy bank computed"),
+    Column(
+        "cost",
+        float,
+        "nominal microseconds of the search with its draws and finish, by constants "
+        "(`boostsample.planning.costs`), the same on all machines",
+    ),
     Column("seconds", float, "duration of the round, shared evenly by its searches"),
     Column("stopped", str, "why training ended in this round; empty if it goes on"),
 )

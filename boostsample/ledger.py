@@ -6,16 +6,17 @@ from boostsample.errors import BudgetExceeded, SettingError
 
 
 class Ledger:
-    """Looks spent in one search, by purpose."""
+    """Looks spent in one search, by purpose; `cost` is what searches and draws cost."""
 
     #: Purposes within the budget; the finish has a separate column.
     PURPOSES = ("search", "modelling")
 
-    __slots__ = ("_budget", "_spent", "_strategy")
+    __slots__ = ("_budget", "_spent", "_strategy", "cost")
 
     def __init__(self, strategy: str, budget: int) -> None:
         self._strategy = strategy
         self._budget = budget
+        self.cost = 0.0
         self._spent: dict[str, int] = dict.fromkeys(self.PURPOSES, 0)
 
     @property

@@ -37,6 +37,7 @@ STRATEGIES = {
     "laminating": "boostsample.strategies.laminating:Laminating",
     "successive-halving": "boostsample.strategies.successive_halving:SuccessiveHalving",
     "adaptive-halving": "boostsample.strategies.adaptive_halving:AdaptiveHalving",
+    "cost-aware": "boostsample.strategies.cost_aware:CostAware",
     "screening": "boostsample.strategies.screening:Screening",
     "quickboost": "boostsample.strategies.modern.quickboost:QuickBoost",
     "mabsplit": "boostsample.strategies.modern.mabsplit:MABSplit",

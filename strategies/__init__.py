@@ -12,6 +12,7 @@ from boostsample.strategies.bandits.exp3p import Exp3P
 from boostsample.strategies.bandits.explore_then_commit import ExploreThenCommit
 from boostsample.strategies.bandits.ucb import UCB
 from boostsample.strategies.bandits.ucbv import UCBV
+from boostsample.strategies.cost_aware import CostAware
 from boostsample.strategies.filterboost import FilterBoost
 from boostsample.strategies.full import Full
 from boostsample.strategies.hedge import Hedge
@@ -43,6 +44,7 @@ from boostsample.strategy import (
 
 __all__ = [
     "AdaptiveHalving",
+    "CostAware",
     "EpsilonGreedy",
     "Exp3P",
     "ExploreThenCommit",

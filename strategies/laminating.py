@@ -63,11 +63,8 @@ class Laminating(Strategy):
         size = step.n_examples, step.n_features
         stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
         features = step.sample_features(stages[0][0])
-        samples = step.draw_nested([n_examples for _, n_examples in stages], self.scheme)
-        for (n_features, _), sample in zip(stages, samples, strict=True):
-            stumps = step.search(features[:n_features], sample)
-            features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
-        return stumps.best()
+        first = features.size, stages[0][1]
+        return step.race(features, [first, *map(tuple, stages[1:])], self.scheme).best()
 
 
 def _affordable(wanted: int | None, budget: int) -> int | None:

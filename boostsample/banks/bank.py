@@ -25,6 +25,7 @@ from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import N_BINS, aligned
 from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import RareRows
 from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads import n_threads
@@ -111,6 +112,10 @@ class Bank(abc.ABC):
         Takes as many features as `view`; valid until the next call of either. None, the default,
         if the bank makes no lists. Whether a feature has one depends on its column only.
         """
+        return None
+
+    def race_tiles(self) -> RaceTiles | None:
+        """The tiles of a bank in memory, for races in one call; None if there are none."""
         return None
 
     def reader(self, rows: NDArray[np.int64] | None = None) -> Self:
@@ -345,6 +350,10 @@ class FeatureBank(Bank):
                 return View(*gathered, True)
         self._check_once(features)
         return View(self.bins, features, False)
+
+    def race_tiles(self) -> RaceTiles | None:
+        """As of `Bank`."""
+        return None if self._tiles is None else self._tiles.for_race(self.n_bins)
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,); as of `Bank`, in less time."""

@@ -23,7 +23,8 @@ from boostsample.checks import check_integer
 from boostsample.family import Family
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
-from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets
+from boostsample.kernels.race import RaceTiles
+from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets, gathered_stride
 from boostsample.records.feature_tiles import TILE, FeatureTiles, feature_tiles
 
 #: With fewer examples, a search of few of them reads most cache lines of a column anyway.
@@ -104,7 +105,7 @@ def _compile() -> None:
     place, octet, at = np.zeros((3, 1), np.int64)
     find_octets(place, place, np.empty(_OCTET, np.int32), octet, at)
     tile, example = np.zeros(TILE, np.uint8), np.zeros(1, np.int32)
-    gather_octets(tile, 1, octet, example, np.empty(TILE, np.uint8))
+    gather_octets(tile, 1, octet, example, _OCTET, np.empty(TILE, np.uint8))
 
 
 class TileCopy:
@@ -158,6 +159,12 @@ class TileCopy:
         """Bytes of memory besides the bins."""
         return self._places.nbytes + self._slots.nbytes + self._room.nbytes
 
+    def for_race(self, n_bins: NDArray[np.int16]) -> RaceTiles | None:
+        """The arrays of a copy in memory; None of a mapped one, which each search checks."""
+        if self._check is not None:
+            return None
+        return RaceTiles(self.bins, self._n, self._places, self._slots, n_bins)
+
     def compile(self) -> None:
         """Compile the kernels of `gather`."""
         if COMPILED:
@@ -178,15 +185,16 @@ class TileCopy:
         places = self._places[features]
         octets, at = np.empty(places.size, np.int64), np.empty(places.size, np.int64)
         n_octets, n_tiles = find_octets(places, np.sort(places), self._slots, octets, at)
-        stride = -(-n_rows // _OCTET) * _OCTET
+        stride = gathered_stride(n_rows)
         size = _OCTET * n_octets * stride
         if _ALONE * n_tiles * n_rows >= read or size > _MOST_GATHERED:
             return None
         if self._room.size < size:
-            self._room = np.empty(max(size, 2 * self._room.size), np.uint8)
+            self._room = aligned(max(size, 2 * self._room.size), np.uint8)
         bins = self._room[:size]
         octets = octets[:n_octets]
         if self._check is not None:
             self._check(octets // _OCTET)
-        gather_octets(self.bins, self._n, octets, np.ascontiguousarray(rows, np.int32), bins)
+        few = np.ascontiguousarray(rows, np.int32)
+        gather_octets(self.bins, self._n, octets, few, stride, bins)
         return bins.reshape(-1, stride), at

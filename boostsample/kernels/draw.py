@@ -247,7 +247,7 @@ def draw_pivotal(
 
 
 #: Weights that the first guess of a level is made from, about.
-GUESSED_FROM = 4096
+GUESSED_FROM = 8192
 #: Buckets of keys in which the largest one of a sample is looked for.
 _N_BUCKETS = 512
 #: Larger keys are not told from each other: times a weight, they are float32.
@@ -268,6 +268,13 @@ class OrderRoom(NamedTuple):
     held: Doubles
 
 
+def order_room(n_examples: int, size: int) -> OrderRoom:
+    """Work space for draws of up to `size` of N examples."""
+    most = int(1.6 * size + 8.0 * size**0.5) + 64
+    guess = np.empty(min(n_examples, GUESSED_FROM), np.float32)
+    return OrderRoom(guess, np.empty(most, np.int32), np.empty(most), np.empty(most))
+
+
 @kernel
 def draw_by_order(
     weight: Floats, size: int, seed: int, room: OrderRoom, examples: Ints, factors: Doubles
@@ -283,7 +290,7 @@ def draw_by_order(
     step = weight.size // room.some.size
     for k in range(room.some.size):
         room.some[k] = weight[k * step]
-    about = size + 4.0 * np.sqrt(np.float64(size)) + 0.05 * size
+    about = 1.12 * size + 4.0 * np.sqrt(np.float64(size))
     share = int(about * room.some.size / weight.size)
     largest = 1.0 / inclusion_level(room.some, max(1, share))
     too_small, too_large, step_up = 0.0, np.inf, 1.5
@@ -303,20 +310,21 @@ def draw_by_order(
         n = _candidates(weight, largest, seed, room)
     for t in range(n):
         room.keys[t] = _key(weight, seed, np.int64(room.examples[t]))
-    last = _nth_key(room, n, size, largest) if n > size else np.inf
-    ties = size
+    last = nth_key(room.keys, room.held, n, size, largest) if n > size else np.inf
+    n_smaller = 0
     for t in range(n):
-        ties -= room.keys[t] < last
-    used = 0
+        n_smaller += room.keys[t] < last
+    ties, used = size - n_smaller, 0  # those of the last key, the first of them
     for t in range(n):
-        key, i = room.keys[t], np.int64(room.examples[t])
-        taken = key < last or (key == last and ties > 0)
-        ties -= key == last
-        if used < size:
-            examples[used] = i
-            factors[used] = max(1.0, 1.0 / (last * np.float64(weight[i])))
-            room.keys[used] = key
-        used += taken
+        key = room.keys[t]
+        room.examples[used], room.keys[used] = room.examples[t], key
+        tied = np.int64(key == last) * np.int64(ties > 0)
+        ties -= tied
+        used += np.int64(key < last) + tied
+    for t in range(used):
+        i = np.int64(room.examples[t])
+        examples[t] = i
+        factors[t] = max(1.0, 1.0 / (last * np.float64(weight[i])))
     room.keys[used] = last
     return int(used)
 
@@ -348,10 +356,12 @@ def _key(weight: Floats, seed: int, i: int) -> float:
 
 
 @inner_kernel
-def _nth_key(room: OrderRoom, n: int, number: int, largest: float) -> float:
-    """The key that `number` of the first n keys, of at most about `largest`, are smaller than."""
+def nth_key(keys: Doubles, held: Doubles, n: int, number: int, largest: float) -> float:
+    """The key that `number` of the first n keys are smaller than; all are at most about `largest`.
+
+    Overwrites held float64 (n,).
+    """
     counts, scale = on_stack(_N_BUCKETS, np.int64), _N_BUCKETS / largest
-    keys, held = room.keys, room.held
     for b in range(_N_BUCKETS):
         counts[b] = 0
     for t in range(n):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostsample.jit.compile_kernels import kernel
+from boostsample.jit.compile_kernels import inner_kernel, kernel
 from boostsample.jit.memory import on_stack, prefetch_first
 from boostsample.jit.vectors import transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
@@ -66,16 +66,33 @@ def find_octets(
     return n, n_tiles
 
 
+@inner_kernel
+def stride_of(n_rows: int) -> int:
+    """`gathered_stride`, for kernels."""
+    lines = (n_rows + _TILE - 1) // _TILE
+    return _TILE * (lines + 1 - lines % 2)
+
+
+def gathered_stride(n_rows: int) -> int:
+    """Bytes from a feature to the next one in gathered bins: an odd number of cache lines.
+
+    At a distance of a power of two, the features of an octet would share few sets of a cache.
+    """
+    lines = -(-n_rows // _TILE)
+    return _TILE * (lines + 1 - lines % 2)
+
+
 @kernel
-def gather_octets(tiles: Bytes, n: int, octets: Ints, examples: Ints, out: Bytes) -> None:
+def gather_octets(
+    tiles: Bytes, n: int, octets: Ints, examples: Ints, stride: int, out: Bytes
+) -> None:
     """The bins of octets at some examples, feature-major; O(octets T).
 
     Reads tiles uint8 (tiles * n * 64,), octets int64 (O,) as of `find_octets`, examples int32
-    (T,). Writes out uint8 (8 * O * stride,), stride = T rounded up to a multiple of 8: row 8 s + k
-    is feature k of octet s; numbers from T on are arbitrary.
+    (T,). Writes out uint8 (8 * O * stride,), with a stride of T or more, a multiple of 8: row 8 s +
+    k is feature k of octet s; numbers from T on are arbitrary.
     """
     size, starts = examples.size, on_stack(_OCTET, np.int64)
-    stride = (size + _OCTET - 1) // _OCTET * _OCTET
     first, end = 0, 0
     while first < octets.size:  # the octets of one tile at a time: fewer pages at once
         tile = octets[first] // _OCTET

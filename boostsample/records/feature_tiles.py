@@ -83,20 +83,29 @@ def sample_tiles(
 ) -> NDArray[np.int64] | None:
     """Whole tiles, each as likely as any other, of about n features: global indices, int64.
 
-    At most n features, fewer by at most one for each tile, of n / 64 tiles; part of a tile, drawn
-    uniformly, if n is not a multiple of 64. None if the pool has no tiles.
+    At most n features, fewer by at most one for each tile, of n / 64 tiles; if n is not a multiple
+    of 64, neighbours of a tile from a place drawn uniformly. None if the pool has no tiles.
     """
     tiles = feature_tiles(tuple(sizes))
     if tiles is None or n >= tiles.order.size:
         return None
     n_tiles = -(-n // TILE)
+    if n_tiles == 1:
+        part, place = rng.random(2).tolist()  # takes a third of the time of `choice`
+        k = int(part * (tiles.ends.size - 1))
+        first, end = int(tiles.ends[k]), int(tiles.ends[k + 1])
+        start = first + int(place * (end - first))
+        if start + n <= end:
+            return tiles.order[start : start + n]
+        from_first = tiles.order[first : min(first + start + n - end, start)]
+        return np.concatenate([tiles.order[start:end], from_first])
     chosen = rng.choice(tiles.ends.size - 1, size=n_tiles, replace=False, shuffle=False).tolist()
     parts = [tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen]
     left = n - TILE * (n_tiles - 1)
     if left < TILE:  # any of them: Floyd's algorithm draws the last tile of all last
-        k = int(rng.integers(n_tiles)) if n_tiles > 1 else 0
-        if left < parts[k].size:
-            parts[k] = rng.choice(parts[k], size=left, replace=False, shuffle=False)
+        k = int(rng.integers(n_tiles))
+        first = int(rng.integers(parts[k].size))
+        parts[k] = np.roll(parts[k], -first)[:left]
     return np.concatenate(parts)
 
 

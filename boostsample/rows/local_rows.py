@@ -18,10 +18,12 @@ from boostsample.banks.bank import Bank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Floats, aligned, found_room, row_layout
+from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import Stumps
+from boostsample.records.feature_tiles import TILE
 from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
@@ -31,7 +33,7 @@ from boostsample.rows.sampling_schemes import (
     known_scheme,
     nested_scheme,
 )
-from boostsample.rows.searcher import FINE, BinSearch, Searcher
+from boostsample.rows.searcher import FINE, BinSearch, Race, Searcher
 from boostsample.rows.tree_growth import TreeGrowth, growth_possible
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
@@ -247,7 +249,8 @@ class LocalRows:
     def compile(self, one_search: bool) -> None:
         """Compile all kernels of a run. Reads no example, and changes nothing of the run."""
         lists = self.bank.rare_rows(np.empty(0, np.int64)) is not None
-        compile_rows(self.n_labels, self.weights.threads.n > 1, one_search, lists)
+        races = self.bank.race_tiles() is not None
+        compile_rows(self.n_labels, self.weights.threads.n > 1, one_search, lists, races)
         self.bank.compile()
 
     @property
@@ -354,19 +357,28 @@ def row_facts(
 
 
 def compile_rows(
-    n_labels: int, several_threads: bool, one_search: bool, lists: bool = False
+    n_labels: int,
+    several_threads: bool,
+    one_search: bool,
+    lists: bool = False,
+    races: bool = False,
 ) -> None:
     """Compile all kernels of draws, searches and updates, once for each number of labels.
 
-    `lists` is whether the bank makes lists of rare rows.
+    `lists` is whether the bank makes lists of rare rows, `races` whether it has tiles.
     """
     if COMPILED:
-        _compile(n_labels, several_threads, tuple(SCHEMES), one_search, lists)
+        _compile(n_labels, several_threads, tuple(SCHEMES), one_search, lists, races)
 
 
 @cache
 def _compile(
-    n_labels: int, several_threads: bool, schemes: tuple[str, ...], one_search: bool, lists: bool
+    n_labels: int,
+    several_threads: bool,
+    schemes: tuple[str, ...],
+    one_search: bool,
+    lists: bool,
+    races: bool,
 ) -> None:
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
@@ -384,6 +396,10 @@ def _compile(
     if lists:
         rare_search = RareSearch(n_labels, weights.threads, 3, weights.columns)
         rare_search.write(empty_lists(1, 1), feature, weights.exact(), 0.0, output)
+    if races:
+        place, n_bins = np.zeros(1, np.int64), np.full(1, 2, np.int16)
+        tiles = RaceTiles(np.ones(3 * TILE, np.uint8), 3, place, np.empty(8, np.int32), n_bins)
+        Race([(1, 2)], 3, n_labels).run(weights.for_race(), feature, tiles, search, rng)
     votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
     cut = np.ones(1, np.int16), votes
     row_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)

@@ -103,6 +103,19 @@ class TargetRows(Protocol):
         """Samples of ascending sizes, each of which contains the one before."""
         ...
 
+    def race(
+        self,
+        features: NDArray[np.int64],
+        stages: Sequence[tuple[int, int]],
+        rng: np.random.Generator,
+    ) -> Sequence[Stumps] | None:
+        """The stumps of each stage of a race on samples drawn by order, in one call.
+
+        A stage searches the best Q features so far on T examples. None, and nothing is drawn, if
+        these rows cannot: then the same is done search by search.
+        """
+        ...
+
     def shuffled(self, rng: np.random.Generator) -> SampleRows:
         """All rows, each with the features of another."""
         ...

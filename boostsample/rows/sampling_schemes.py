@@ -16,7 +16,6 @@ w_i over its rows, so that they lie between -1 and 1: ratios of two sums, biased
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -192,22 +191,28 @@ def nested_order(
     for size in sizes:
         drawn = DrawnSample(examples, factors / ends[-1])
         if size < examples.size:
-            places = keys[:-1].argpartition(size)
-            rows, inverse = np.sort(places[:size]), 1.0 / keys[places[size]]
-            few = examples[rows]
-            drawn = DrawnSample(few, np.maximum(1.0, inverse / weight[few]) / ends[-1])
+            last = np.partition(keys[:-1], size)[size]
+            taken = keys[:-1] < last
+            tied = np.flatnonzero(keys[:-1] == last)
+            taken[tied[: size - np.count_nonzero(taken)]] = True
+            few = examples[taken]
+            factor = np.maximum(1.0, 1.0 / (last * weight[few].astype(np.float64)))
+            drawn = DrawnSample(few, factor / ends[-1])
         yield NestedSample(drawn, 1.0, 0)
+
+
+def order_seed(rng: np.random.Generator) -> int:
+    """The seed of a draw by order, in a tenth of the time of `Generator.integers`."""
+    return int(rng.bit_generator.random_raw()) >> 1
 
 
 def _smallest_keys(
     weight: Floats, size: int, rng: np.random.Generator
 ) -> tuple[DrawnSample, Doubles]:
     """The sample of `draw_order` in the units of the weights, its keys, and the key after them."""
-    most = int(1.25 * size + 8.0 * math.sqrt(size)) + 64
-    guess = np.empty(min(weight.size, kernels.GUESSED_FROM), np.float32)
-    room = kernels.OrderRoom(guess, np.empty(most, np.int32), np.empty(most), np.empty(most))
+    room = kernels.order_room(weight.size, size)
     drawn = DrawnSample(np.empty(size, np.int32), np.empty(size))
-    used = kernels.draw_by_order(weight, size, int(rng.integers(1 << 63)), room, *drawn)
+    used = kernels.draw_by_order(weight, size, order_seed(rng), room, *drawn)
     return DrawnSample(drawn.examples[:used], drawn.factors[:used]), room.keys[: used + 1]
 
 

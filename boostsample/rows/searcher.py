@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -21,8 +22,15 @@ from boostsample.kernels.array_layout import (
     part_of,
     row_layout,
 )
+from boostsample.kernels.race import RaceLimits, RaceRows, RaceTiles, race_kernel, race_room
 from boostsample.kernels.row_kernels import row_kernels
-from boostsample.kernels.search import NO_ROWS, SEARCH_GROUP, search_kernel, search_room
+from boostsample.kernels.search import (
+    NO_ROWS,
+    SEARCH_GROUP,
+    SearchRoom,
+    search_kernel,
+    search_room,
+)
 from boostsample.records import Stumps
 from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
@@ -30,6 +38,7 @@ from boostsample.rows.sampling_schemes import (
     UNPROMISED,
     known_scheme,
     nested_scheme,
+    order_seed,
 )
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads import Threads
@@ -42,8 +51,8 @@ _ROWS_A_BIN = 64
 _MANY = 20_000
 _MOST_COMPARED = 16
 #: Samples of up to this many rows have sweeps in float32, which take three quarters of the time;
-#: their noise is 1e5 times the rounding. Edges this close are then equal.
-FEW = 1200
+#: their noise is 1e4 times the rounding. Edges this close are then equal.
+FEW = 8192
 ROUGH_TIE = 4e-7
 
 
@@ -76,6 +85,17 @@ class BinSearch:
         """The precision for the rows of a sample."""
         return ROUGH if rows.values.size <= FEW * self.width else FINE
 
+    @property
+    def room(self) -> SearchRoom:
+        """Work space of this thread."""
+        return self._rooms[0]
+
+    def race_limits(self, sizes: Sequence[int]) -> RaceLimits:
+        """Precision of samples of some sizes, as of `sample_precision` and `write`."""
+        rough = np.array(sizes) <= FEW
+        ties = np.array([self.tie(size) for size in sizes]) + ROUGH_TIE * rough
+        return RaceLimits(ties, _ROWS_A_BIN, rough)
+
     def write(
         self,
         bins: NDArray[np.uint8],
@@ -99,6 +119,39 @@ class BinSearch:
                 (bins, at[part], n_bins[part], rows, tie, *precision, room, part_of(output, part))
             )
         self.threads.run(self._kernel, calls)
+
+
+class Race:
+    """Races of some stages: their work space, and what does not change from one to the next."""
+
+    def __init__(self, stages: Sequence[tuple[int, int]], n_examples: int, n_labels: int) -> None:
+        layout = row_layout(n_labels)
+        self._counts, self._sizes = (np.array(numbers) for numbers in zip(*stages, strict=True))
+        self._kernel, self._n_labels = race_kernel(*layout), n_labels
+        width = LANES * layout[0] + layout[1]
+        self._room = race_room(n_examples, stages[-1][1], stages[0][0], width)
+        self._ends = [0, *np.cumsum(self._counts).tolist()]
+        self._limits: RaceLimits | None = None
+
+    def run(
+        self,
+        rows: RaceRows,
+        features: NDArray[np.int64],
+        tiles: RaceTiles,
+        search: BinSearch,
+        rng: np.random.Generator,
+    ) -> list[Stumps]:
+        """The stumps of each stage."""
+        if self._limits is None:
+            self._limits = search.race_limits(self._sizes.tolist())
+        n = self._ends[-1]
+        every, found = np.empty(n, np.int64), found_room(n, self._n_labels)
+        every[: features.size] = features
+        stages = self._sizes, self._counts, order_seed(rng)
+        work = tiles, self._limits, self._room, search.room
+        self._kernel(rows, *stages, *work, every, found)
+        parts = [slice(*ends) for ends in itertools.pairwise(self._ends)]
+        return [stumps_of(every[part], part_of(found, part)) for part in parts]
 
 
 class LocalSample(NamedTuple):
@@ -136,11 +189,12 @@ class Searcher:
         if run is None:
             self._n_run = weights.n_examples
             self._search = BinSearch(self.n_labels, weights.threads)
+            self._races = dict[tuple[tuple[int, int], ...], Race]()
             self._signed_edges = row_kernels(*row_layout(self.n_labels)).signed_edges
             place = int(bank.n_examples), weights.columns
             self._rare_search = RareSearch(self.n_labels, weights.threads, *place)
         else:
-            self._n_run, self._search = run._n_run, run._search
+            self._n_run, self._search, self._races = run._n_run, run._search, run._races
             self._rare_search = run._rare_search
             self._signed_edges = run._signed_edges
 
@@ -191,6 +245,24 @@ class Searcher:
         rows = self.weights.draw_nested(drawn, method, rng, how) if drawn else []
         exact = [LocalSample(self, self.weights.exact(), True)] * (len(sizes) - len(drawn))
         return [LocalSample(self, of_sample, False) for of_sample in rows] + exact
+
+    def race(
+        self,
+        features: NDArray[np.int64],
+        stages: Sequence[tuple[int, int]],
+        rng: np.random.Generator,
+    ) -> list[Stumps] | None:
+        """As of `TargetRows`: possible with tiles, for whole rows and opposite votes."""
+        whole = self._members is None and self.n_examples == self._n_run
+        if self.two_sided or not whole or stages[-1][1] >= self.n_examples:
+            return None
+        tiles = self.bank.race_tiles()
+        if tiles is None:
+            return None
+        plan = tuple(stages)
+        if plan not in self._races:
+            self._races[plan] = Race(plan, self.n_examples, self.n_labels)
+        return self._races[plan].run(self.weights.for_race(), features, tiles, self._search, rng)
 
     def shuffled(self, rng: np.random.Generator) -> LocalSample:
         """All rows, each with the features of another."""

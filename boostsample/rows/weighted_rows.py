@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
 from boostsample.kernels.array_layout import Doubles, Floats, Rows, aligned, row_layout
+from boostsample.kernels.race import RaceRows
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.rows.sampling_schemes import (
     PROMISED,
@@ -104,6 +105,12 @@ class WeightedRows(abc.ABC):
         self._kernels.weigh(signed, drawn.examples, drawn.factors, values, base)
         scale = _ratio_scale(values) if how.ratio else 1.0
         return Rows(0, self._columns_of(drawn.examples), values, base, scale)
+
+    def for_race(self) -> RaceRows:
+        """The rows for a race, which makes the weights of the examples current."""
+        current, self._totals_are_current = self._totals_are_current, True
+        where = self.values, self.start, self.columns
+        return RaceRows(*where, self._weight, current, self.mass)
 
     def draw_nested(
         self,

@@ -425,6 +425,15 @@ class ShardTarget:
         """Samples drawn so far are no longer needed."""
         self.node.exchange.change("release")
 
+    def race(
+        self,
+        features: NDArray[np.int64],
+        stages: Sequence[tuple[int, int]],
+        rng: np.random.Generator,
+    ) -> None:
+        """Not in one call: each stage asks all shards."""
+        return
+
     def shuffled(self, rng: np.random.Generator) -> ShardSample:
         """SettingError: no shard has the features of all rows."""
         raise SettingError(

@@ -379,9 +379,9 @@ def filled(bins: NDArray[np.uint8], features: NDArray[np.int64]) -> NDArray[np.u
 def gathered(
     copy: NDArray[np.uint8], n: int, octets: NDArray[np.int64], examples: NDArray[np.int32]
 ) -> NDArray[np.uint8]:
-    stride = -(-examples.size // 8) * 8
+    stride = tiles.gathered_stride(examples.size)
     out = np.full(8 * octets.size * stride, STALE, np.uint8)
-    tiles.gather_octets(copy, n, octets, examples, out)
+    tiles.gather_octets(copy, n, octets, examples, stride, out)
     return out.reshape(8 * octets.size, stride)[:, : examples.size]
 
 

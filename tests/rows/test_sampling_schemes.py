@@ -421,7 +421,7 @@ def test_draws_by_order_are_those_of_the_smallest_keys(name: str) -> None:
     weight = WEIGHTS[name].astype(np.float32)
     wide, total = weight.astype(np.float64), float(weight.astype(np.float64).sum())
     for seed in range(20):
-        u = vec._uniforms_twin(0, int(np.random.default_rng(seed).integers(1 << 63)), 40)
+        u = vec._uniforms_twin(0, np.random.default_rng(seed).bit_generator.random_raw() >> 1, 40)
         keys = u.astype(np.float64) / wide
         order = np.argsort(keys, kind="stable")
         drawn = nested_by("order", weight, (1, 3, 7, 7, 20, 39), seed)

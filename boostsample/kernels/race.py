@@ -1,0 +1,245 @@
+"""A race of features on nested samples drawn by order, in one call.
+
+A call from Python takes longer than a search of few features on few examples, the more so after
+passes over all weights have emptied the caches. Here draws, bins and searches of all stages follow
+each other. The results are those of `draw_by_order`, `weigh`, `gather_octets` and `search`, bit for
+bit. The cache of compiled kernels covers the files of all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.jit.compile_kernels import inner_kernel, kernel_for
+from boostsample.jit.vectors import LANES
+from boostsample.kernels.array_layout import (
+    Bytes,
+    Doubles,
+    Floats,
+    Ints,
+    Rows,
+    SearchOutput,
+    aligned,
+)
+from boostsample.kernels.draw import OrderRoom, draw_by_order, nth_key, order_room
+from boostsample.kernels.row_kernels import row_kernels
+from boostsample.kernels.search import SearchRoom, search_kernel
+from boostsample.kernels.tiles import find_octets, gather_octets, gathered_stride, stride_of
+
+_OCTET = 8
+
+
+class RaceTiles(NamedTuple):
+    """The tiles of a bank, as of `TileCopy`, and the bins of its features.
+
+    Attributes
+    ----------
+    bins : ndarray of uint8, shape (tiles * n * 64,)
+    n : int
+        Examples of the bank.
+    places : ndarray of int64, shape (F,)
+        64 times the tile plus the lane of each feature.
+    slots : ndarray of int32, shape (8 * tiles,)
+        Overwritten.
+    n_bins : ndarray of int16, shape (F,)
+    """
+
+    bins: Bytes
+    n: int
+    places: Ints
+    slots: Ints
+    n_bins: Ints
+
+
+class RaceRows(NamedTuple):
+    """The rows of a run: signed weights, bank columns, and the weights of the examples.
+
+    `weight` float32 (N,) is current, or else is written; `mass` is the sum of all weights.
+    """
+
+    values: Floats
+    start: int
+    columns: Ints
+    weight: Floats
+    is_current: bool
+    mass: float
+
+
+class RaceLimits(NamedTuple):
+    """Precision of a stage: edges this close are equal, rows a bin in float32, float32 sweeps."""
+
+    ties: Doubles
+    rows_a_bin: int
+    rough: NDArray[np.bool_]
+
+
+class RaceRoom(NamedTuple):
+    """Work space of a race: of its draw, its largest sample, and its first features."""
+
+    order: OrderRoom
+    drawn: Ints
+    whole: Doubles
+    keys: Doubles
+    examples: Ints
+    factors: Doubles
+    columns: Ints
+    values: Floats
+    base: Doubles
+    octets: Ints
+    at: Ints
+    ordered: Ints
+    places: Ints
+    n_bins: Ints
+    bins: Bytes
+
+
+def race_room(n_examples: int, size: int, n_features: int, width: int) -> RaceRoom:
+    """Work space for samples of up to `size` examples and up to so many features."""
+    return RaceRoom(
+        order_room(n_examples, size),
+        np.empty(size, np.int32),
+        np.empty(size),
+        np.empty(size + 1),
+        np.empty(size, np.int32),
+        np.empty(size),
+        np.empty(size, np.int32),
+        aligned(size * width, np.float32),
+        np.empty(width),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int64),
+        np.empty(n_features, np.int16),
+        aligned(_OCTET * n_features * gathered_stride(size), np.uint8),
+    )
+
+
+@inner_kernel
+def _sort(numbers: Ints) -> None:
+    """Ascending; fast if they nearly are."""
+    for k in range(1, numbers.size):
+        number, at = numbers[k], k
+        while at > 0 and numbers[at - 1] > number:
+            numbers[at] = numbers[at - 1]
+            at -= 1
+        numbers[at] = number
+
+
+@inner_kernel
+def _rank(edges: Doubles, features: Ints, best: Ints) -> None:
+    """The features of largest edges, the first of equal ones first; as many as `best` takes."""
+    n = 0
+    for q in range(features.size):
+        at = n
+        while at > 0 and edges[best[at - 1]] < edges[q]:
+            at -= 1
+        if at < best.size:
+            for k in range(min(n, best.size - 1), at, -1):
+                best[k] = best[k - 1]
+            best[at] = q
+            n = min(n + 1, best.size)
+    for k in range(n):
+        best[k] = features[best[k]]
+
+
+@functools.cache
+def race_kernel(blocks: int, tail: int) -> Any:
+    """`race` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+    width = LANES * blocks + tail
+    rows_of = row_kernels(blocks, tail)
+    totals, weigh, search = rows_of.totals, rows_of.weigh, search_kernel(blocks, tail)
+
+    @kernel_for(blocks, tail)
+    def race(
+        rows: RaceRows,
+        sizes: Ints,
+        counts: Ints,
+        seed: int,
+        tiles: RaceTiles,
+        limits: RaceLimits,
+        room: RaceRoom,
+        search_room: SearchRoom,
+        features: Ints,
+        found: SearchOutput,
+    ) -> None:
+        """Search counts[s] features on sizes[s] examples; the best go on to the next stage.
+
+        Reads sizes and counts int64 (S,): ascending, the largest size that of the room, below N;
+        descending. Reads and writes features int64 (sum of the counts,): those of the first stage
+        are given, those of the others follow, of largest edges first. Writes `found`, opposite
+        votes, likewise. O(N P / 8 + N) for the draw, and what the searches take.
+        """
+        if not rows.is_current:
+            totals(rows.values, rows.weight)
+        most = draw_by_order(rows.weight, room.drawn.size, seed, room.order, room.drawn, room.whole)
+        for t in range(most + 1):
+            room.keys[t] = room.order.keys[t]
+        first = 0
+        for s in range(sizes.size):
+            size, end = sizes[s], first + counts[s]
+            wanted = features[first:end]
+            used = most
+            if size < most:
+                last = nth_key(room.keys, room.order.held, most, size, room.keys[most])
+                n_smaller = 0
+                for t in range(most):
+                    n_smaller += room.keys[t] < last
+                ties, used = size - n_smaller, 0
+                for t in range(most):
+                    i = np.int64(room.drawn[t])
+                    if used < size:
+                        room.examples[used] = i
+                        factor = max(1.0, 1.0 / (last * np.float64(rows.weight[i])))
+                        room.factors[used] = factor / rows.mass
+                    tied = np.int64(room.keys[t] == last) * np.int64(ties > 0)
+                    ties -= tied
+                    used += np.int64(room.keys[t] < last) + tied
+            else:
+                for t in range(most):
+                    room.examples[t] = room.drawn[t]
+                    room.factors[t] = room.whole[t] / rows.mass
+            examples, factors = room.examples[:used], room.factors[:used]
+            values, columns = room.values[: used * width], room.columns[:used]
+            weigh(rows.values, examples, factors, values, room.base)
+            for t in range(used):
+                i = np.int64(examples[t])
+                columns[t] = rows.columns[i] if rows.columns.size else rows.start + i
+            places, ordered = room.places[: wanted.size], room.ordered[: wanted.size]
+            at, n_bins = room.at[: wanted.size], room.n_bins[: wanted.size]
+            for q in range(wanted.size):
+                places[q] = ordered[q] = tiles.places[wanted[q]]
+                n_bins[q] = tiles.n_bins[wanted[q]]
+            _sort(ordered)
+            n_octets, _ = find_octets(places, ordered, tiles.slots, room.octets, at)
+            octets, stride = room.octets[:n_octets], stride_of(used)
+            gather_octets(tiles.bins, tiles.n, octets, columns, stride, room.bins)
+            n_rows = _OCTET * n_octets
+            bins = room.bins[: n_rows * stride].reshape((n_rows, stride))
+            of_stage = SearchOutput(
+                found.thresholds[first:end],
+                found.votes[first:end],
+                found.edges[first:end],
+                found.divides[first:end],
+                found.below,
+            )
+            sampled = Rows(np.int64(0), columns[:0], values, room.base, 1.0)
+            search(
+                bins,
+                at,
+                n_bins,
+                sampled,
+                limits.ties[s],
+                limits.rows_a_bin,
+                limits.rough[s],
+                search_room,
+                of_stage,
+            )
+            if s + 1 < sizes.size:
+                _rank(of_stage.edges, wanted, features[end : end + counts[s + 1]])
+            first = end
+
+    return race

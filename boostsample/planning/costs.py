@@ -1,0 +1,84 @@
+"""Costs of rounds in nominal microseconds: by constants of a table and not by a clock.
+
+The constants are those of one thread of an AMD EPYC at 2.45 GHz with AVX2 (`benchmarks` compares
+their sums with seconds). N examples, K labels of rows padded to P numbers, T drawn examples, Q
+features:
+
+- finish: Python, the label sums of the stump and the update of all weights;
+- draw: the weights of all examples, a pass over them, and each drawn example;
+- search: Python, the looks, and a sweep over the thresholds of each feature; on a sample, a cache
+  line for each example and 64 features that lie together, or the columns of the features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from boostsample.jit.vectors import LANES
+from boostsample.kernels.array_layout import row_layout
+
+#: Microseconds of a round, of a search and of a draw, whatever their sizes: Python, mostly.
+_ROUND, _SEARCH, _DRAW = 150.0, 40.0, 30.0
+#: Nanoseconds of the finish, for each example and for each number of its row.
+_FINISH = 0.5, 0.55
+#: Nanoseconds of the sum of a row, for each of its numbers.
+_ROW_SUM = 0.09
+#: Nanoseconds of a draw, for each of all examples and for each one drawn; of other schemes.
+_DRAWS = {"iid": (0.4, 17.0), "stratified": (0.4, 17.0), "order": (0.8, 14.0)}
+_OTHER_DRAW = 6.0, 5.0
+#: Nanoseconds to copy and weigh a row, for each of its numbers.
+_COPY = 0.5
+#: Nanoseconds of a look, and for each number of the row; of a sweep, likewise.
+_LOOK, _SWEEP = (0.33, 0.07), (100.0, 60.0)
+#: Fewer features than this take half as much again for each look at all examples.
+_FEWEST, _ALONE = 5, 1.5
+#: Nanoseconds of a cache line of a tile, of 64 features, and of the next one of a column.
+_TILE_LINE, _COLUMN_LINE, _LINE = 18.0, 5.0, 64
+
+
+@lru_cache(maxsize=4096)
+def finish_cost(n_examples: int, n_labels: int) -> float:
+    """Nominal microseconds of a round, or of a search of several, beside draws and searches."""
+    each, number = _FINISH
+    return _ROUND + 1e-3 * n_examples * (each + number * _width(n_labels))
+
+
+@lru_cache(maxsize=4096)
+def draw_cost(scheme: str, size: int, n_examples: int, n_labels: int) -> float:
+    """Nominal microseconds of a draw of `size` examples, nested ones included; 0 for all."""
+    if size >= n_examples:
+        return 0.0
+    width = _width(n_labels)
+    every, each = _DRAWS.get(scheme, _OTHER_DRAW)
+    of_all = n_examples * (every + _ROW_SUM * width)
+    return _DRAW + 1e-3 * (of_all + size * (each + _COPY * width))
+
+
+@lru_cache(maxsize=4096)
+def search_cost(n_features: int, size: int, n_examples: int, n_labels: int) -> float:
+    """Nominal microseconds of a search of some features on `size` of all examples."""
+    width = _width(n_labels)
+    look, sweep = (first + more * width for first, more in (_LOOK, _SWEEP))
+    lines = 0.0
+    if size < n_examples:
+        of_tiles = -(-n_features // _LINE) * size * _TILE_LINE
+        of_columns = n_features * min(size, -(-n_examples // _LINE)) * _COLUMN_LINE
+        lines = min(of_tiles, of_columns)
+    elif n_features < _FEWEST:
+        look *= _ALONE
+    return _SEARCH + 1e-3 * (n_features * (size * look + sweep) + lines)
+
+
+def round_cost(
+    stages: Sequence[tuple[int, int]], scheme: str, n_examples: int, n_labels: int
+) -> float:
+    """Nominal microseconds of a round of searches on nested samples: (Q, T) of each stage."""
+    most = max((size for _, size in stages if size < n_examples), default=n_examples)
+    cost = finish_cost(n_examples, n_labels) + draw_cost(scheme, most, n_examples, n_labels)
+    return cost + sum(search_cost(q, size, n_examples, n_labels) for q, size in stages)
+
+
+def _width(n_labels: int) -> int:
+    blocks, tail = row_layout(n_labels)
+    return LANES * blocks + tail
