@@ -171,7 +171,7 @@ def time_parts(booster: Booster, monkeypatch: pytest.MonkeyPatch) -> dict[str, f
 
     for name in ("draw", "draw_nested", "sample_features", "sample_members"):
         time_method(Step, name, "draw")
-    for name in ("search", "edges"):
+    for name in ("search", "edges", "race"):
         time_method(Step, name, "search")
     for name in ("choose", "learn"):
         time_method(type(booster.strategy), name, "own")

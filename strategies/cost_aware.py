@@ -69,7 +69,7 @@ class CostAware(Strategy):
     def choose(self, step: Step) -> Stump:
         """Choose a plan and search it."""
         if not self.costs_.size:
-            self.costs_ = np.array([step.cost_of(plan, _SCHEME) for plan in self.plans_])
+            self.costs_ = np.array([step.cost_of(_pairs(plan), _SCHEME) for plan in self.plans_])
         means, counts = self.rewards_
         known = counts > 0.0
         worth = np.where(known, means, 1.0)
@@ -93,7 +93,7 @@ class CostAware(Strategy):
             features = step.rng.choice(every, size=n_features, replace=False, shuffle=False)
             return step.search(features, step.draw(size)).best()
         features = step.sample_features(n_features)
-        stages = [(features.size if s == 0 else q, size) for s, (q, size) in enumerate(plan)]
+        stages = [(features.size, size), *_pairs(plan[1:])]
         return step.race(features, stages, _SCHEME).best()
 
     def learn(self, outcome: Outcome) -> None:
@@ -114,6 +114,10 @@ class CostAware(Strategy):
         counts *= ((t - 1) / t) ** 2
         counts[plan] += 1.0
         means[plan] += (relative - means[plan]) / counts[plan]
+
+
+def _pairs(plan: list[list[int]]) -> list[tuple[int, int]]:
+    return [(q, size) for q, size in plan]
 
 
 def plans_within(n_examples: int, n_features: int, budget: int) -> list[list[list[int]]]:

@@ -63,8 +63,8 @@ class Laminating(Strategy):
         size = step.n_examples, step.n_features
         stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
         features = step.sample_features(stages[0][0])
-        first = features.size, stages[0][1]
-        return step.race(features, [first, *map(tuple, stages[1:])], self.scheme).best()
+        plan = [(features.size, stages[0][1]), *((q, size) for q, size in stages[1:])]
+        return step.race(features, plan, self.scheme).best()
 
 
 def _affordable(wanted: int | None, budget: int) -> int | None:

@@ -252,6 +252,8 @@ GUESSED_FROM = 8192
 _N_BUCKETS = 512
 #: Larger keys are not told from each other: times a weight, they are float32.
 _MOST_KEY = 1e38
+#: An int64 variable.
+_NONE: Any = np.int64(0)
 
 
 class OrderRoom(NamedTuple):
@@ -309,12 +311,12 @@ def draw_by_order(
             largest = np.sqrt(max(too_small, too_large * 1e-9) * too_large)
         n = _candidates(weight, largest, seed, room)
     for t in range(n):
-        room.keys[t] = _key(weight, seed, np.int64(room.examples[t]))
+        room.keys[t] = _key(weight, seed, room.examples[t])
     last = nth_key(room.keys, room.held, n, size, largest) if n > size else np.inf
-    n_smaller = 0
+    n_smaller: Any = np.int64(0)
     for t in range(n):
         n_smaller += room.keys[t] < last
-    ties, used = size - n_smaller, 0  # those of the last key, the first of them
+    ties, used = size - n_smaller, _NONE  # those of the last key, the first of them
     for t in range(n):
         key = room.keys[t]
         room.examples[used], room.keys[used] = room.examples[t], key
@@ -333,7 +335,7 @@ def draw_by_order(
 def _candidates(weight: Floats, largest: float, seed: int, room: OrderRoom) -> int:
     """Write the examples of keys below about `largest`, if there is room; how many there are."""
     examples, most = room.examples, room.examples.size - LANES
-    n, n_used = weight.size, np.int64(0)
+    n, n_used = weight.size, _NONE
     few = on_stack(LANES, np.float32)
     for k in range(LANES):
         few[k] = 0.0
@@ -349,9 +351,9 @@ def _candidates(weight: Floats, largest: float, seed: int, room: OrderRoom) -> i
 
 
 @inner_kernel
-def _key(weight: Floats, seed: int, i: int) -> float:
+def _key(weight: Floats, seed: int, i: Any) -> float:
     one = on_stack(1, np.float32)
-    vec.store(one, 0, vec.uniforms(i, seed, 1))
+    vec.store(one, 0, vec.uniforms(np.int64(i), seed, 1))
     return np.float64(one[0]) / np.float64(weight[i])
 
 

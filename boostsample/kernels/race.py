@@ -31,6 +31,8 @@ from boostsample.kernels.search import SearchRoom, search_kernel
 from boostsample.kernels.tiles import find_octets, gather_octets, gathered_stride, stride_of
 
 _OCTET = 8
+#: An int64 variable.
+_NONE: Any = np.int64(0)
 
 
 class RaceTiles(NamedTuple):
@@ -86,7 +88,7 @@ class RaceRoom(NamedTuple):
     keys: Doubles
     examples: Ints
     factors: Doubles
-    columns: Ints
+    columns: NDArray[np.int32]
     values: Floats
     base: Doubles
     octets: Ints
@@ -182,13 +184,13 @@ def race_kernel(blocks: int, tail: int) -> Any:
         for s in range(sizes.size):
             size, end = sizes[s], first + counts[s]
             wanted = features[first:end]
-            used = most
+            used: Any = most
             if size < most:
                 last = nth_key(room.keys, room.order.held, most, size, room.keys[most])
-                n_smaller = 0
+                n_smaller = _NONE
                 for t in range(most):
                     n_smaller += room.keys[t] < last
-                ties, used = size - n_smaller, 0
+                ties, used = size - n_smaller, _NONE
                 for t in range(most):
                     i = np.int64(room.drawn[t])
                     if used < size:
@@ -226,7 +228,7 @@ def race_kernel(blocks: int, tail: int) -> Any:
                 found.divides[first:end],
                 found.below,
             )
-            sampled = Rows(np.int64(0), columns[:0], values, room.base, 1.0)
+            sampled = Rows(_NONE, columns[:0], values, room.base, 1.0)
             search(
                 bins,
                 at,

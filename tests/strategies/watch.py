@@ -58,9 +58,24 @@ class Watched:
             self.searches.append(Searched(numbers, sample.size, sample.scheme, stumps, purpose))
             return stumps
 
+        def watched_race(
+            step: Step,
+            features: Any,
+            stages: Any,
+            scheme: str = "order",
+            purpose: str = "search",
+        ) -> Stumps:
+            """Search by search, which `tests/rows/test_races.py` holds to be the same."""
+            samples = watched_nested(step, [size for _, size in stages], scheme)
+            for (n, _), sample in zip(stages, samples, strict=True):
+                stumps = watched_search(step, features[:n], sample, purpose)
+                features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
+            return stumps
+
         monkeypatch.setattr(Step, "draw", watched_draw)
         monkeypatch.setattr(Step, "draw_nested", watched_nested)
         monkeypatch.setattr(Step, "search", watched_search)
+        monkeypatch.setattr(Step, "race", watched_race)
 
     def clear(self) -> None:
         """Forget all."""
