@@ -199,7 +199,7 @@ def test_hedge_sees_the_rewards_of_all_families(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("kind", [MASNaive, MABSplit, Sparrow])
-@pytest.mark.parametrize("scheme", UNPROMISED)
+@pytest.mark.parametrize("scheme", sorted(UNPROMISED.keys() - {"order"}))
 def test_bounds_of_the_noise_need_unbiased_schemes(kind: Any, scheme: str) -> None:
     if "scheme" not in kind().get_params():
         assert kind is MABSplit  # it has its own

@@ -167,6 +167,7 @@ ONE_FAMILY = (
     "uniform-1q",
 )
 STOP_EARLY = (
+    "cost-aware",
     "filterboost",
     "mabsplit",
     "quickboost",
