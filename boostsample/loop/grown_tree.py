@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.kernels.tree_growth import GrownNodes
+from boostsample.planning.costs import draw_cost, finish_cost, search_cost
 from boostsample.records import Term
 from boostsample.rows.protocol import Leaf
 
@@ -62,7 +63,7 @@ class GrownTree:
         self, number: int, families: list[str], values: list[float], n_features: int
     ) -> list[dict[str, Any]]:
         """A row for each search; alpha, loss, seconds and the end are set by the loop."""
-        nodes = self._nodes
+        nodes, n_labels = self._nodes, self._votes.shape[1]
         at = nodes.search >= 0
         columns = zip(
             families,
@@ -91,6 +92,9 @@ class GrownTree:
                 "looks_modelling": 0,
                 "looks_finish": n_examples,
                 "values_computed": 0,
+                "cost": draw_cost("iid", sampled, n_examples, n_labels)
+                + search_cost(n_features, sampled, n_examples, n_labels)
+                + finish_cost(n_examples, n_labels),
                 "seconds": 0.0,
                 "stopped": "",
             }

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from boostsample.loop.booster import Booster
 from boostsample.planning.costs import draw_cost, finish_cost, round_cost, search_cost
 from boostsample.strategies.cost_aware import CostAware, plans_within
 from boostsample.strategy import Outcome
-from tests.problems import bank_of, booster_of
+from tests.problems import bank_of
 
 
 def test_plans_keep_to_the_budget_the_features_and_few_of_the_examples() -> None:
@@ -79,7 +80,7 @@ def test_a_plan_of_much_reward_for_its_cost_is_searched_nearly_always() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, (20_000, 20)).astype(np.float32)
     Y = np.where(X[:, :1] + rng.integers(0, 3, (20_000, 1)) > 3, 1, -1).astype(np.int8)
-    booster = booster_of("cost-aware", bank_of(X), Y, n_rounds=60)
+    booster = Booster(bank_of(X), None, Y, "cost-aware", n_rounds=60, rng=0)
     strategy: Any = booster.strategy
     assert strategy.plans_ == [[[5, 20_000]], [[10, 20_000]], [[16, 2048]]]
     booster.next_round()
