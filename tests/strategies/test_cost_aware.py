@@ -10,6 +10,7 @@ import pytest
 from boostsample.loop.booster import Booster
 from boostsample.planning.costs import draw_cost, finish_cost, round_cost, search_cost
 from boostsample.strategies.cost_aware import CostAware, plans_within
+from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Outcome
 from tests.problems import bank_of
 
@@ -27,12 +28,14 @@ def test_plans_keep_to_the_budget_the_features_and_few_of_the_examples() -> None
     for n_examples in (1, 50, 4_000, 30_000, 1_000_000):
         for n_features in (1, 7, 40, 10_000):
             for budget in (n_examples, 3 * n_examples, 100 * n_examples):
-                plans = plans_within(n_examples, n_features, budget)
+                size = n_examples, n_features
+                plans = plans_within(*size, budget)
                 assert plans
                 for plan in plans:
                     assert sum(q * T for q, T in plan) <= budget
                     assert max(q for q, _ in plan) <= n_features
-                    assert plan[-1][1] == n_examples or 7 * plan[-1][1] <= n_examples
+                    few = plan[-1][1] == n_examples or 7 * plan[-1][1] <= n_examples
+                    assert few or plans == [[list(search_that_spends(10, *size, budget))]]
 
 
 def outcome(round_: int, edge: float, search: int = 0, whole: bool = True) -> Outcome:
@@ -84,8 +87,10 @@ def test_a_plan_of_much_reward_for_its_cost_is_searched_nearly_always() -> None:
     strategy: Any = booster.strategy
     assert strategy.plans_ == [[[5, 20_000]], [[10, 20_000]], [[16, 2048]]]
     booster.next_round()
-    strategy.rewards_ = np.array([[0.1, 0.1, 9.0], [50.0, 50.0, 50.0]])
-    rows = [booster.next_round().rows[0] for _ in range(5)]
+    rows = []
+    for _ in range(5):
+        strategy.rewards_, strategy.variance_ = np.array([[0.1, 0.1, 9.0], [50.0] * 3]), 0.1
+        rows += booster.next_round().rows
     assert [row["n_examples"] for row in rows] == [2048] * 5
     assert [row["looks_search"] for row in rows] == [16 * 2048] * 5
 
