@@ -16,7 +16,7 @@ from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.ledger import Ledger
-from boostsample.planning.costs import draw_cost, round_cost, search_cost
+from boostsample.planning.costs import draw_cost, round_cost, search_cost, values_cost
 from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
 from boostsample.rows.protocol import SampleRows, TargetRows
@@ -141,7 +141,12 @@ class Step:
         float
             Nominal microseconds; costs no looks.
         """
-        return round_cost(stages, scheme, *self.__size)
+        cost = round_cost(stages, scheme, *self.__size)
+        mean = sum(f.cost * f.size for f in self.__families) / self.n_features
+        if mean:  # a value for each look, and those of the chosen feature
+            looks = sum(q * min(size, self.n_examples) for q, size in stages)
+            cost += values_cost(mean, looks + self.n_examples)
+        return cost
 
     def draw(self, T: int, scheme: str = "iid") -> Sample:
         """Draw T examples, by most schemes in proportion to their weights; costs no looks.
@@ -330,7 +335,7 @@ class Step:
         held = self.__held(sample)
         wanted = check_features(features, self.n_features)
         self.__ledger.charge(wanted.size * held.size, purpose)
-        self.__ledger.cost += search_cost(wanted.size, held.size, *self.__size)
+        self.__count_cost(wanted, held.size)
         stumps = held.rows.search(wanted)
         if sample.scheme != SHUFFLED:
             self.__records.append(_Searched(stumps, held.size, purpose))
@@ -382,8 +387,6 @@ class Step:
         self.__ledger.charge(sum(q * size for q, size in plan), purpose)
         most = max((size for _, size in plan if size < self.n_examples), default=self.n_examples)
         self.__ledger.cost += draw_cost(scheme, most, *self.__size)
-        for q, size in plan:
-            self.__ledger.cost += search_cost(q, size, *self.__size)
         rows, found = self.__rows, None
         if scheme == "order":
             found = rows.race(wanted, plan, self.__rng)
@@ -394,6 +397,7 @@ class Step:
                 found.append(sample.search(wanted[:q]))
                 wanted = wanted[:q][np.argsort(-found[-1].edge, kind="stable")]
         for stumps, (_, size) in zip(found, plan, strict=True):
+            self.__count_cost(stumps.feature, size)
             self.__records.append(_Searched(stumps, size, purpose))
         copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(found[-1])]
         return Stumps(*copies)
@@ -407,7 +411,7 @@ class Step:
         held = self.__held(sample)
         checked = self.__check_stumps(stumps)
         self.__ledger.charge(len(checked) * held.size, purpose)
-        self.__ledger.cost += search_cost(len(checked), held.size, *self.__size)
+        self.__count_cost(checked.feature, held.size)
         return held.rows.signed_edges(checked)
 
     def note(self, **beliefs: Any) -> None:
@@ -418,6 +422,14 @@ class Step:
         """
         self.__check_open()
         self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
+
+    def __count_cost(self, features: NDArray[np.int64], size: int) -> None:
+        """Count the cost of a search, and of its values if they are computed on demand."""
+        self.__ledger.cost += search_cost(features.size, size, *self.__size)
+        if self.__families[0].cost:  # of lazy banks, all families have one
+            firsts, costs = zip(*((f.first, f.cost) for f in self.__families), strict=True)
+            family = np.searchsorted(firsts, features, side="right") - 1
+            self.__ledger.cost += values_cost(float(np.array(costs)[family].sum()), size)
 
     def __hold(self, rows: SampleRows, size: int, scheme: str) -> Sample:
         sample = Sample(size, scheme, size == self.n_examples and scheme != SHUFFLED)

@@ -20,7 +20,7 @@ from boostsample.kernels.array_layout import N_BINS
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of, best_votes
 from boostsample.ledger import Ledger
 from boostsample.loop.grown_tree import GrownTree
-from boostsample.planning.costs import finish_cost
+from boostsample.planning.costs import finish_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
 from boostsample.rows.protocol import Growth, RunRows, Searches, TargetRows
 from boostsample.step import Step
@@ -176,7 +176,9 @@ class TargetSearch:
             looks_modelling=ledger.of("modelling"),
             looks_finish=rows.n_examples,
             values_computed=run.values_computed - computed,
-            cost=ledger.cost + finish_cost(rows.n_examples, rows.n_labels),
+            cost=ledger.cost
+            + finish_cost(rows.n_examples, rows.n_labels)
+            + values_cost(self._families[family].cost, rows.n_examples),
             seconds=0.0,
             stopped="",
         )

@@ -70,10 +70,21 @@ def search_cost(n_features: int, size: int, n_examples: int, n_labels: int) -> f
     return _SEARCH + 1e-3 * (n_features * (size * look + sweep) + lines)
 
 
+def values_cost(looks_of_a_value: float, n_values: int) -> float:
+    """Nominal microseconds to compute values on demand, each in the time of so many looks.
+
+    The looks are those of `Family.cost`: at all examples, of ten labels.
+    """
+    return 1e-3 * looks_of_a_value * n_values * (_LOOK[0] + _LOOK[1] * _width(10))
+
+
 def round_cost(
     stages: Sequence[tuple[int, int]], scheme: str, n_examples: int, n_labels: int
 ) -> float:
-    """Nominal microseconds of a round of searches on nested samples: (Q, T) of each stage."""
+    """Nominal microseconds of a round of searches on nested samples: (Q, T) of each stage.
+
+    Without values computed on demand.
+    """
     most = max((size for _, size in stages if size < n_examples), default=n_examples)
     cost = finish_cost(n_examples, n_labels) + draw_cost(scheme, most, n_examples, n_labels)
     return cost + sum(search_cost(q, size, n_examples, n_labels) for q, size in stages)

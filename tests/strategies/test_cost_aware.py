@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from boostsample.banks.lazy import LazyBank
 from boostsample.loop.booster import Booster
-from boostsample.planning.costs import draw_cost, finish_cost, round_cost, search_cost
+from boostsample.planning.costs import draw_cost, finish_cost, round_cost, search_cost, values_cost
 from boostsample.strategies.cost_aware import CostAware, plans_within
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Outcome
@@ -111,3 +112,15 @@ def test_costs_are_sums_of_their_parts_and_grow_with_each_size() -> None:
         (search_cost(65, 100, n, k), search_cost(64, 100, n, k)),
     ):
         assert more > less
+
+
+def test_values_computed_on_demand_cost_more() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 9, (300, 12)).astype(np.float32)
+    Y = np.where(X[:, :1] > 4, 1, -1).astype(np.int8)
+    costs = []
+    for bank in (bank_of(X), LazyBank(bank_of(X).families, X)):
+        booster = Booster(bank, None, Y, "uniform-naive:n_features=4", rng=0, budget=400)
+        costs.append(booster.next_round().rows[0]["cost"])
+    of_value = bank_of(X).families[0].cost
+    assert costs[1] - costs[0] == pytest.approx(values_cost(of_value, 400 + 300))
