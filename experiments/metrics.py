@@ -188,6 +188,11 @@ METRICS: Mapping[str, Metric] = {
             better=0,
         ),
         Metric(
+            "cost",
+            "nominal seconds of training so far, the same on all machines",
+            "nominal seconds of training so far",
+        ),
+        Metric(
             "seconds",
             "seconds of training so far, without evaluation",
             "seconds of training so far, evaluation apart",

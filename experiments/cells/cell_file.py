@@ -2,9 +2,9 @@
 
 The file is that of a run, `boostsample.loop.run_file`, with more arrays. One element per search, of
 the narrowest integer type: ``family`` (position in the bank), ``n_features`` (Q), ``n_examples``
-(T), ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``. As float16, precise
-to three digits, ``excess`` (estimated edge H minus G) and, if the strategy predicts it,
-``expected_edge``.
+(T), ``looks_search``, ``looks_modelling``, ``looks_finish``, ``microseconds``,
+``nominal_nanoseconds``. As float16, precise to three digits, ``excess`` (estimated edge H minus G)
+and, if the strategy predicts it, ``expected_edge``.
 
 Arrays with one element per scored number of stumps, listed in ``points``: ``loss`` (log10),
 ``error`` (percent of the test examples) and those of
@@ -69,6 +69,7 @@ def cell_arrays(rounds: Sequence[Round], families: Sequence[str]) -> dict[str, N
     arrays |= {name: narrowest([row[name] for row in rows]) for name in _COUNTS}
     arrays["family"] = narrowest([number[row["family"]] for row in rows])
     arrays["microseconds"] = narrowest([round(1e6 * row["seconds"]) for row in rows])
+    arrays["nominal_nanoseconds"] = narrowest([round(1e3 * row["cost"]) for row in rows])
     estimated = np.array([row["edge_estimated"] for row in rows], np.float64)
     arrays["excess"] = (estimated - arrays["edge"]).astype(np.float16)
     if any(PREDICTED in row for row in rows):
@@ -139,6 +140,7 @@ class Cell:
             **{name: self.arrays[name] for name in ("feature", "threshold", "edge", *_COUNTS)},
             "family": np.array(names)[self.arrays["family"]],
             "seconds": self.arrays["microseconds"] / 1e6,
+            "cost": self.arrays["nominal_nanoseconds"] / 1e3,
             "edge_estimated": self.edge_estimated,
         }
         if PREDICTED in self.arrays:
@@ -187,6 +189,11 @@ class Cell:
     def seconds(self) -> NDArray[np.float64]:
         """Training time up to the end of each round: float64 (n_rounds,)."""
         return self.summed("microseconds") / 1e6
+
+    @cached_property
+    def cost(self) -> NDArray[np.float64]:
+        """Nominal seconds up to the end of each round: float64 (n_rounds,)."""
+        return self.summed("nominal_nanoseconds") / 1e9
 
     def _by_stumps(self, at: str, name: str) -> dict[int, float]:
         return dict(zip(self.arrays[at].tolist(), self.arrays[name].tolist(), strict=True))
@@ -237,7 +244,7 @@ class Cell:
             cell = cls(meta["facts"], meta["about"], arrays, history, state)
             if integers_entry(cell.arrays, "searches", cell.n_rounds).min() < 1:
                 raise DataError("each round must have a search")
-            for name in ("feature", *_COUNTS, "family", "microseconds"):
+            for name in ("feature", *_COUNTS, "family", "microseconds", "nominal_nanoseconds"):
                 integers_entry(cell.arrays, name, cell.n_searches)
             return cell
         except OtherFormat as error:

@@ -50,7 +50,7 @@ _PICTURES = {
 )
 @click.option(
     "--against",
-    metavar="stumps|looks|values_computed|seconds",
+    metavar="stumps|looks|values_computed|cost|seconds",
     help="Axis of curves.  [default: stumps]",
 )
 @click.option(

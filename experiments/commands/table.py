@@ -24,7 +24,7 @@ from boostsample.experiments.commands.shared.printing import (
     default="loss",
     show_default=True,
     metavar="loss|error|balanced-accuracy|f1|log-loss|auc|smoothed-error|looks|"
-    "values_computed|seconds|features|examples",
+    "values_computed|cost|seconds|features|examples",
     help="Training loss (log10), a metric of the test examples, their error smoothed over a window "
     "of stumps, looks, computed values or seconds spent so far, or the mean numbers of features "
     "and examples of a search so far.",
@@ -32,7 +32,7 @@ from boostsample.experiments.commands.shared.printing import (
 @click.option(
     "--at",
     default="stumps",
-    metavar="stumps|looks|values_computed|seconds[=A,B]",
+    metavar="stumps|looks|values_computed|cost|seconds[=A,B]",
     help="Axis on which strategies are compared, and levels, as in looks=6e6,6e7.  [default: "
     "stumps, at the marks of the results; the others at the fewest spent there]",
 )

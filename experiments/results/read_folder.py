@@ -214,8 +214,8 @@ def _texts(path: Path) -> list[dict[str, str]]:
     return list(frame.to_dict("records"))
 
 
-_NEW = "values_computed"
-"""A column that older tables lack, whose banks have computed no values while training."""
+_NEW = ("values_computed", "cost")
+"""Columns that older tables lack: 0 stands for what they do not tell."""
 
 
 def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.DataFrame:
@@ -226,7 +226,7 @@ def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.Data
         way_out = f"correct the file, or remove {PLAN} and run the same command again"
         for name, kind, _ in schema:
             try:
-                texts[name] = kind(texts.get(name, 0) if name == _NEW else texts[name])
+                texts[name] = kind(texts.get(name, 0) if name in _NEW else texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
                     f"{place}: {name} must be of type {kind.__name__}, got {texts.get(name)!r}; "

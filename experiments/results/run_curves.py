@@ -32,6 +32,7 @@ AXES = {
     "stumps": "stumps",
     "looks": "looks (search and modelling)",
     "values_computed": "feature values computed",
+    "cost": "nominal seconds of training",
     "seconds": "seconds of training",
 }
 """Axes on which strategies are compared, with their titles in pictures; see `counted`."""
@@ -157,6 +158,11 @@ class Curves:
             raise DataError(
                 f"the runs on {self.data} have computed no feature values, since their bank holds "
                 "them; compare at looks, or run with --bank lazy"
+            )
+        if axis == "cost" and axis in self.table and not self.table[axis].any():
+            raise DataError(
+                f"the table of the runs on {self.data} is of a version without costs; compare at "
+                "looks, or run the comparison again"
             )
         if metric == "auc" and axis != "stumps":
             raise SettingError(

@@ -61,6 +61,7 @@ TABLE_SCHEMA = (
     *RESULT_SCHEMA,
     *_columns("auc", "features", "examples"),
     *_columns("values_computed", kind=int),
+    *_columns("cost"),
 )
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
@@ -87,11 +88,13 @@ class Spent(NamedTuple):
     looks: int  # for search and modelling
     seconds: float  # of training
     values: int  # feature values computed
+    cost: float  # nominal seconds of training
 
     def plus(self, other: Spent) -> Spent:
         """Both together."""
-        looks, seconds, values = other
-        return Spent(self.looks + looks, self.seconds + seconds, self.values + values)
+        looks, seconds, values, cost = other
+        times = self.seconds + seconds, self.values + values, self.cost + cost
+        return Spent(self.looks + looks, *times)
 
 
 @dataclass(frozen=True)
@@ -164,11 +167,12 @@ class Run:
     def spent_at(self, stumps: int) -> Spent:
         """What it has spent for a number of stumps, or for all."""
         if not stumps:
-            return Spent(0, 0.0, 0)
+            return Spent(0, 0.0, 0, 0.0)
         at = min(stumps, self.n_rounds) - 1
         looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
         values = int(self.cell.summed("values_computed")[at])
-        return Spent(looks, float(self.cell.seconds[at]), values)
+        seconds, cost = float(self.cell.seconds[at]), float(self.cell.cost[at])
+        return Spent(looks, seconds, values, cost)
 
     def table_rows(self, marks: Sequence[int]) -> Iterator[dict[str, Any]]:
         """The rows up to the last mark, with `TABLE_COLUMNS`, ascending in stumps.
@@ -199,6 +203,7 @@ class Run:
                 "auc": cell.areas.get(at, math.nan),
                 **{name: float(mean[at - 1]) if at else math.nan for name, mean in means.items()},
                 "values_computed": spent.values,
+                "cost": spent.cost,
             }
 
         name = self.variant.row_name
@@ -250,7 +255,7 @@ def kept_run(
     marks, n_runs = plan["rounds"], len(search["files"])
     points = points_to_score(marks, n_runs, plan.get("score_every"))
     shared = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
-    spent = {stumps: Spent(0, 0.0, 0) for stumps in shared if n_runs * stumps <= marks[-1]}
+    spent = {stumps: Spent(0, 0.0, 0, 0.0) for stumps in shared if n_runs * stumps <= marks[-1]}
     entries = zip(variant.trained, search["budgets"], search["files"], strict=True)
     for trained, budget, file in entries:
         cell = load(file)

@@ -132,7 +132,9 @@ def metric_text(value: float, metric: str) -> str:
     """
     if metric in ("looks", "values_computed"):  # in full below a million, else three digits
         return f"{value:,.0f}" if not abs(value) >= 1e6 else f"{value:.2e}"
-    if metric == "seconds" and value and math.isfinite(value):  # three digits, no exponent
+    if (
+        metric in ("seconds", "cost") and value and math.isfinite(value)
+    ):  # three digits, no exponent
         return f"{value:,.{max(0, 2 - math.floor(math.log10(abs(value))))}f}"
     return fixed_decimals(value, METRICS[metric].decimals)
 

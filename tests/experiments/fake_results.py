@@ -52,6 +52,7 @@ def curve(
                 "features": 10.0 + stumps,
                 "examples": 1234.5 * stumps,
                 "values_computed": 0,
+                "cost": 0.001 * at,
             }
         )
     return rows

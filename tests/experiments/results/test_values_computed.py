@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,21 @@ def test_the_column_adds_up_the_history() -> None:
     assert table.header[-2:] == ("values computed", "ms")
     mean = sum(row["values_computed"] for row in done.history if row["strategy"] == "laminating")
     assert table.rows[1][-2] == f"{mean / 10:,.0f}"
+
+
+def test_costs_add_up_the_history_in_nominal_seconds() -> None:
+    done = results("memory")
+    (curves,) = curves_of_results(done)
+    for label in ("uniform-naive", "laminating"):
+        of_run = [row["cost"] for row in done.history if row["strategy"] == label]
+        assert curves.at("cost", "stumps", 10)[label][0] == pytest.approx(1e-6 * sum(of_run))
+        level = 1e-6 * sum(of_run[:3])
+        assert curves.at("loss", "cost", level)[label][0] == pytest.approx(
+            curves.at("loss", "stumps", 3)[label][0]
+        )
+    table = replace(curves, table=curves.table.assign(cost=0.0))
+    with pytest.raises(DataError, match="of a version without costs"):
+        table.at("loss", "cost", 1.0)
 
 
 def test_a_bank_in_memory_computes_none_while_training() -> None:
