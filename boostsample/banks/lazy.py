@@ -50,6 +50,8 @@ _VIEW_BYTES = 2**26
 """Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
 _FIRST_ROWS = 64
+_SEVERAL = 64
+"""Features of a family that take its way for many."""
 _SIGN = np.uint32(2**31)
 
 
@@ -144,9 +146,13 @@ class LazyBank(Bank):
         return other
 
     def compile(self) -> None:
-        """Compile what families and bins need, by a feature of each family; counts no value."""
+        """Compile what families and bins need, by few features and more; counts no value."""
+        two, several = np.arange(2, dtype=np.int32), np.arange(_SEVERAL)
+        whole = self._source.X[:2]
         for family in self.families:
-            family.compute(self._source.X[:2], np.zeros(1, np.int64))
+            for examples in (whole, block_order(self._source.X, self._cache_bytes, two)):
+                family.compute(examples, several[:1])
+                family.compute(examples, several[: family.n_features])
         columns = np.zeros((1, 2), np.float32)
         assign_bins(columns, *find_cuts(columns))
 

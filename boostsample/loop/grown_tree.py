@@ -12,6 +12,7 @@ from boostsample.kernels.tree_growth import GrownNodes
 from boostsample.planning.costs import draw_cost, finish_cost, search_cost
 from boostsample.records import Term
 from boostsample.rows.protocol import Leaf
+from boostsample.rows.tree_growth import SCHEME
 
 
 class GrownTree:
@@ -92,7 +93,7 @@ class GrownTree:
                 "looks_modelling": 0,
                 "looks_finish": n_examples,
                 "values_computed": 0,
-                "cost": draw_cost("iid", sampled, n_examples, n_labels)
+                "cost": draw_cost(SCHEME, sampled, n_examples, n_labels)
                 + search_cost(n_features, sampled, n_examples, n_labels)
                 + finish_cost(n_examples, n_labels),
                 "seconds": 0.0,

@@ -37,6 +37,7 @@ from boostsample.records import Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
+    PROMISED,
     UNPROMISED,
     nested_scheme,
     samples_are_joined,
@@ -457,7 +458,8 @@ class ShardTarget:
     ) -> list[ShardSample]:
         """Samples of ascending sizes. No exchange, but one for logistic weights."""
         nested_scheme(scheme)
-        if scheme in UNPROMISED and scheme not in LOGISTIC_SCHEMES:
+        promised = UNPROMISED.get(scheme, PROMISED).unbiased
+        if not promised and scheme not in LOGISTIC_SCHEMES:
             raise SettingError(
                 "over shards, scheme must be filter or one that promises unbiased edges, got "
                 f"{scheme!r}, which {UNPROMISED[scheme].why}; use iid, stratified or distinct"

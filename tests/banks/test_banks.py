@@ -81,7 +81,7 @@ def history_of(bank: Bank, rows: NDArray[np.int64], name: str) -> list[str]:
     while not booster.finished:
         done = booster.next_round()
         told += [str(term.votes.tolist()) for term in done.terms]
-        told += [repr({**row, "seconds": 0, "values_computed": 0}) for row in done.rows]
+        told += [repr({**row, "seconds": 0, "values_computed": 0, "cost": 0}) for row in done.rows]
     return told
 
 

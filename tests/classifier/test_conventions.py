@@ -271,16 +271,16 @@ def test_the_default_learner_takes_the_settings_of_its_tree(
     iris: Data,
 ) -> None:
     model = BoostSampleClassifier(n_rounds=1, random_state=0)
-    model.set_params(learner__n_leaves=5)
-    assert (model.learner, nested(model)["learner__n_leaves"]) == ("auto:n_leaves=5", 5)
-    five = BoostSampleClassifier(learner="tree:n_leaves=5", n_rounds=1, random_state=0)
-    assert edges(model.fit(*iris)) == edges(five.fit(*iris))
+    model.set_params(learner__n_leaves=3)
+    assert (model.learner, nested(model)["learner__n_leaves"]) == ("auto:n_leaves=3", 3)
+    three = BoostSampleClassifier(learner="tree:n_leaves=3", n_rounds=1, random_state=0)
+    assert edges(model.fit(*iris)) == edges(three.fit(*iris))
     model.set_params(**model.get_params())
-    assert model.learner == "auto:n_leaves=5:min_leaf=1:min_weight=0.0:max_depth=None"
-    assert edges(model.fit(*iris)) == edges(five)
+    assert model.learner == "auto:n_leaves=3:min_leaf=1:min_weight=0.0:max_depth=None"
+    assert edges(model.fit(*iris)) == edges(three)
     model.set_params(learner__n_leaves=None)
     default = BoostSampleClassifier(n_rounds=1, random_state=0)
-    assert edges(model.fit(*iris)) == edges(default.fit(*iris)) != edges(five)
+    assert edges(model.fit(*iris)) == edges(default.fit(*iris)) != edges(three)
     with pytest.raises(SettingError, match="n_leaves must be an integer at least 2, got 1"):
         model.set_params(learner__n_leaves=1).fit(*iris)
 

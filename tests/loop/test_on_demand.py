@@ -51,7 +51,7 @@ def booster(bank: Bank, strategy: Any, learner: str, seed: int = 0, **settings: 
 
 
 def told(run: Booster) -> list[dict[str, Any]]:
-    return [{**row, "values_computed": 0} for row in rows_of(run, 6)]
+    return [{**row, "values_computed": 0, "cost": 0} for row in rows_of(run, 6)]
 
 
 @pytest.mark.parametrize("learner", LEARNERS[:2])

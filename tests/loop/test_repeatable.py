@@ -117,7 +117,7 @@ def test_forms_of_banks_give_the_same_bits(
         bank = make_bank(form, powers(), X, **settings)
         run = Booster(bank, np.arange(10, 110), Y[10:110], "full", learner, n_rounds=5, rng=0)
         rows = rows_of(run, 5)
-        runs.append(([{**row, "values_computed": 0} for row in rows], bits(run, 1)))
+        runs.append(([{**row, "values_computed": 0, "cost": 0} for row in rows], bits(run, 1)))
     assert runs[0] == runs[1] == runs[2]
 
 
