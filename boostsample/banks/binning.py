@@ -305,7 +305,8 @@ def block_order(X: Any, most: int, rows: NDArray[Any] | None = None) -> Any:
         return pixel_major(X, rows)
     n_words = -(-rows.size // 8)
     # An odd number of cache lines: at whole pages, columns would push each other out of the cache.
-    lines = np.empty((X[0].size, 8 * (-(-n_words // 8) | 1)), np.uint64)
+    # One word more than needed: kernels are compiled for columns that are parts of longer ones.
+    lines = np.empty((X[0].size, 8 * (-(-(n_words + 1) // 8) | 1)), np.uint64)
     take_transposed(X.reshape(len(X), -1).view(np.uint64), rows, lines[:, :n_words])
     turned = lines.view(np.uint8)[:, : rows.size].reshape(*X.shape[1:], rows.size)
     return np.moveaxis(turned, -1, 0)

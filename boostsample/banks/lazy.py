@@ -50,8 +50,8 @@ _VIEW_BYTES = 2**26
 """Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
 _FIRST_ROWS = 64
-_SEVERAL = 64
-"""Features of a family that take its way for many."""
+_MANY = 2048
+"""Features of a family, from all of it, that take its way for many."""
 _SIGN = np.uint32(2**31)
 
 
@@ -146,13 +146,14 @@ class LazyBank(Bank):
         return other
 
     def compile(self) -> None:
-        """Compile what families and bins need, by few features and more; counts no value."""
-        two, several = np.arange(2, dtype=np.int32), np.arange(_SEVERAL)
-        whole = self._source.X[:2]
+        """Compile what families and bins need, by one feature and by many; counts no value."""
+        two, whole = np.arange(2, dtype=np.int32), self._source.X[:2]
         for family in self.families:
+            n = family.n_features
+            many = np.arange(min(n, _MANY)) * n // min(n, _MANY)
             for examples in (whole, block_order(self._source.X, self._cache_bytes, two)):
-                family.compute(examples, several[:1])
-                family.compute(examples, several[: family.n_features])
+                family.compute(examples, np.zeros(1, np.int64))
+                family.compute(examples, many)
         columns = np.zeros((1, 2), np.float32)
         assign_bins(columns, *find_cuts(columns))
 
