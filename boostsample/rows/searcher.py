@@ -93,7 +93,7 @@ class BinSearch:
     def race_limits(self, sizes: Sequence[int]) -> RaceLimits:
         """Precision of samples of some sizes, as of `sample_precision` and `write`."""
         rough = np.array(sizes) <= FEW
-        ties = np.array([self.tie(size) for size in sizes]) + ROUGH_TIE * rough
+        ties = np.array([self.tie(size) + ROUGH_TIE * (size <= FEW) for size in sizes])
         return RaceLimits(ties, _ROWS_A_BIN, rough)
 
     def write(

@@ -44,7 +44,7 @@ class _Clock:
     """CPU seconds of wrapped calls, without those of wrapped calls within them."""
 
     def __init__(self) -> None:
-        self.seconds = dict.fromkeys(("own", "asked"), 0.0)
+        self.seconds: dict[str, float] = {"own": 0.0, "asked": 0.0}
         self._within = ["other"]
 
     def wrap(self, what: str, call: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ from boostsample.families.columns import Columns
 from boostsample.labels import encode
 from boostsample.learners.tree import Tree
 from boostsample.loop.booster import Booster
-from boostsample.records import Outcome, Round, Stump
+from boostsample.records import Outcome, Pool, Round, Stump
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
 from tests.compiled import COMPILED
@@ -28,8 +28,8 @@ class OneByOne(Tree):
 class Learning(UniformNaive):
     """Counts what it is told."""
 
-    def start(self, *args: Any) -> None:
-        super().start(*args)
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        super().start(pool, budget, n_rounds, rng)
         self.n_outcomes_ = 0
 
     def learn(self, outcome: Outcome) -> None:

@@ -66,10 +66,11 @@ class Watched:
             purpose: str = "search",
         ) -> Stumps:
             """Search by search, which `tests/rows/test_races.py` holds to be the same."""
-            samples = watched_nested(step, [size for _, size in stages], scheme)
+            samples, stumps = watched_nested(step, [size for _, size in stages], scheme), None
             for (n, _), sample in zip(stages, samples, strict=True):
                 stumps = watched_search(step, features[:n], sample, purpose)
                 features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
+            assert stumps is not None
             return stumps
 
         monkeypatch.setattr(Step, "draw", watched_draw)
