@@ -1,8 +1,7 @@
 """Costs of rounds in nominal microseconds: by constants of a table and not by a clock.
 
-The constants are those of one thread of an AMD EPYC at 2.45 GHz with AVX2 (`benchmarks` compares
-their sums with seconds). N examples, K labels of rows padded to P numbers, T drawn examples, Q
-features:
+The constants are those of one thread of an AMD EPYC at 2.45 GHz with AVX2. N examples, K labels of
+rows padded to P numbers, T drawn examples, Q features:
 
 - finish: Python, the label sums of the stump and the update of all weights;
 - draw: the weights of all examples, a pass over them, and each drawn example;

@@ -54,6 +54,8 @@ _MOST_COMPARED = 16
 #: their noise is 1e4 times the rounding. Edges this close are then equal.
 FEW = 8192
 ROUGH_TIE = 4e-7
+#: Races whose work space is kept; the oldest one goes.
+_MOST_RACES = 16
 
 
 class Precision(NamedTuple):
@@ -261,8 +263,13 @@ class Searcher:
             return None
         plan = tuple(stages)
         if plan not in self._races:
+            if len(self._races) == _MOST_RACES:
+                del self._races[next(iter(self._races))]
             self._races[plan] = Race(plan, self.n_examples, self.n_labels)
-        return self._races[plan].run(self.weights.for_race(), features, tiles, self._search, rng)
+        run = self._races[plan].run
+        stumps = run(self.weights.for_race(), features, tiles, self._search, rng)
+        self.weights.raced()
+        return stumps
 
     def shuffled(self, rng: np.random.Generator) -> LocalSample:
         """All rows, each with the features of another."""

@@ -107,10 +107,13 @@ class WeightedRows(abc.ABC):
         return Rows(0, self._columns_of(drawn.examples), values, base, scale)
 
     def for_race(self) -> RaceRows:
-        """The rows for a race, which makes the weights of the examples current."""
-        current, self._totals_are_current = self._totals_are_current, True
+        """The rows for a race, which forms the weights of the examples; then call `raced`."""
         where = self.values, self.start, self.columns
-        return RaceRows(*where, self._weight, current, self.mass)
+        return RaceRows(*where, self._weight, self._totals_are_current, self.mass)
+
+    def raced(self) -> None:
+        """A race on these rows has ended: an interrupt before it leaves nothing half-made."""
+        self._totals_are_current = True
 
     def draw_nested(
         self,

@@ -110,6 +110,16 @@ def test_one_call_is_used_where_there_are_tiles(
             step_of(bank, w)[0].race(features, stages, scheme)
 
 
+def test_work_space_of_few_races_is_kept(both: tuple[FeatureBank, FeatureBank]) -> None:
+    """A strategy may race on other numbers of examples in each round."""
+    searcher, rng = Searcher(both[0].reader(), weights(3, np.arange(N))), np.random.default_rng(0)
+    for size in range(1, 60):
+        assert searcher.race(np.arange(5), [(5, size)], rng) is not None
+    kept = [plan[0][1] for plan in searcher._races]
+    assert kept == list(range(60 - len(kept), 60))
+    assert len(kept) <= 16
+
+
 def test_all_examples_in_the_last_stage(both: tuple[FeatureBank, FeatureBank]) -> None:
     step, _ = step_of(both[0], weights(3, np.arange(N)))
     last = step.race(np.arange(9), [(9, 30), (2, N + 5)])
