@@ -147,11 +147,12 @@ class LazyBank(Bank):
 
     def compile(self) -> None:
         """Compile what families and bins need, by one feature and by many; counts no value."""
-        two, whole = np.arange(2, dtype=np.int32), self._source.X[:2]
+        rows = np.arange(min(self.n_examples, 2), dtype=np.int32)
+        whole = self._source.X[: rows.size]
         for family in self.families:
             n = family.n_features
             many = np.arange(min(n, _MANY)) * n // min(n, _MANY)
-            for examples in (whole, block_order(self._source.X, self._cache_bytes, two)):
+            for examples in (whole, block_order(self._source.X, self._cache_bytes, rows)):
                 family.compute(examples, np.zeros(1, np.int64))
                 family.compute(examples, many)
         columns = np.zeros((1, 2), np.float32)

@@ -288,7 +288,7 @@ class _Report:
         return _Section(section_id, name, remarks, sections)
 
     def _at(self, name: str, axis: str) -> list[Item]:
-        """Loss and test error at equal stumps, looks or seconds."""
+        """Loss and test error at equal stumps, looks, seconds or cost."""
         part = self._parts[name]
         figure = curves_figure([part], axis, charged=axis == "looks")
         metrics = ["loss", "error"]
