@@ -152,19 +152,20 @@ def test_tables_have_the_means_of_the_rows(
 
 def test_each_axis_has_tables_and_curves(page: Page) -> None:
     headings = parts(page)
-    for title in ("After equally many stumps", "At equal looks", "At equal seconds"):
-        assert headings.count(title) == 2
+    for axis in ("looks", "cost", "seconds"):
+        assert headings.count(f"At equal {axis}") == 2
+    assert headings.count("After equally many stumps") == 2
     for metric in ("Log10 loss", "Test error"):
         axes = [
             table.rows[0][0][0]
             for table in page.tables
             if table.chapter == "digits" and table.caption.startswith(metric)
         ]
-        assert axes == ["stumps", "looks", "seconds"]
+        assert axes == ["stumps", "looks", "cost", "seconds"]
     for caption in ("Area under", "Looks so far", "Seconds of training", "Features", "Examples"):
         page.table(CHESS, caption)
-    # Three curves, Q and T, edges, margins; families where there are several.
-    assert len(page.pictures) == 6 + 7
+    # Four curves, Q and T, edges, margins; families where there are several.
+    assert len(page.pictures) == 7 + 8
     assert all("digits" in one["alt"] or "chess" in one["alt"] for one in page.pictures)
 
 
@@ -214,7 +215,7 @@ def test_a_small_folder_has_no_pictures_of_cells(small: Path) -> None:
     assert page.faults == []
     assert "these pictures are left out" in page.text
     assert not [text for text in parts(page) if text.startswith(IN_CELLS)]
-    assert len(page.pictures) == 2 * 4
+    assert len(page.pictures) == 2 * 5
     assert page.table("digits", "Settings kept").rows[1:]
     assert page.table(CHESS, "Log10 loss").column("mas-1q")["20"][0]
 
