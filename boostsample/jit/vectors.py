@@ -5,9 +5,9 @@ labels stays scalar and takes five times as long. The order of every operation i
 bits are the same on every processor.
 
 A vector has `lanes` numbers, constant at compile time, of float32 (weights) or float64 (sums over
-all examples): 1, 2, 4 or 8; or more, which are LLVM's vectors of
-eight lanes and one of the rest. Under NUMBA_DISABLE_JIT=1 a vector is a NumPy array and each
-operation is its twin below.
+all examples): 1, 2, 4 or 8; or more, which are LLVM's vectors of eight lanes, of sixteen where they
+are more than that, and one of the rest. Under NUMBA_DISABLE_JIT=1 a vector is a NumPy array and
+each operation is its twin below.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
     def __init__(self, lanes: int, bits: int) -> None:
         self.lanes = lanes
         self.bits = bits
-        self.parts = [min(LANES, lanes - first) for first in range(0, lanes, LANES)]
+        most = LANES if lanes <= 2 * LANES else 2 * LANES
+        self.parts = [min(most, lanes - first) for first in range(0, lanes, most)]
         super().__init__(name=f"Vector({lanes}, {bits})")
 
 
@@ -141,11 +142,16 @@ def _places(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) -> 
     array = context.make_array(sig.args[0])(context, builder, args[0])
     start = context.cast(builder, args[1], sig.args[1], types.intp)
     places = []
-    for number, lanes in enumerate(vector.parts):
-        at = builder.add(start, ir.Constant(start.type, number * LANES)) if number else start
+    for first, lanes in zip(_firsts(vector), vector.parts, strict=True):
+        at = builder.add(start, ir.Constant(start.type, first)) if first else start
         kind = _llvm(lanes, vector.bits).as_pointer()
         places.append(builder.bitcast(builder.gep(array.data, [at]), kind))
     return places
+
+
+def _firsts(vector: Vector) -> list[int]:
+    """The first lane of each part."""
+    return [sum(vector.parts[:number]) for number in range(len(vector.parts))]
 
 
 @intrinsic(prefer_literal=True)
@@ -187,9 +193,21 @@ def _raised(builder: Any, a: Any, floor: Any) -> Any:
     return _called(builder, "copysign", larger, a)
 
 
-def _chosen(builder: Any, condition: Any, positive: Any, other: Any) -> Any:
-    above = builder.fcmp_ordered(">", condition, _constant(condition.type, 0.0))
-    return builder.select(above, positive, other)
+def _bits(builder: Any, a: Any) -> Any:
+    """The bits of float32 lanes."""
+    return builder.bitcast(a, ir.VectorType(_PLACE, a.type.count))
+
+
+def _negated(builder: Any, a: Any, signs: Any) -> Any:
+    minus = _bits(builder, _constant(a.type, -0.0))
+    negative = builder.and_(_bits(builder, signs), minus)
+    return builder.bitcast(builder.xor(_bits(builder, a), negative), a.type)
+
+
+def _chosen(builder: Any, signs: Any, positive: Any, negative: Any) -> Any:
+    bits = _bits(builder, signs)
+    below = builder.icmp_signed("<", bits, ir.Constant(bits.type, None))
+    return builder.select(below, negative, positive)
 
 
 def _as_double(builder: Any, a: Any, *like: Any) -> Any:
@@ -254,9 +272,9 @@ def _phi(typing: Any, column: Any, start: Any, threshold: Any, n_rows: Any, size
         each = ir.VectorType(ir.FloatType(), rows)
         phi = builder.select(above, _constant(each, 1.0), _constant(each, -1.0))
         places = [lane // labels for lane in range(rows * labels)]
-        parts = range(0, rows * labels, LANES)
+        parts = zip(_firsts(vector), vector.parts, strict=True)
         return _whole(
-            builder, [_shuffled(builder, phi, phi, places[at : at + LANES]) for at in parts]
+            builder, [_shuffled(builder, phi, phi, places[at : at + n]) for at, n in parts]
         )
 
     return vector(column, start, threshold, n_rows, size), codegen
@@ -265,7 +283,11 @@ def _phi(typing: Any, column: Any, start: Any, threshold: Any, n_rows: Any, size
 @intrinsic
 def _eight_lanes(typing: Any, a: Any) -> Any:
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        parts = _parts(builder, args[0])
+        parts = []
+        for part in _parts(builder, args[0]):
+            for first in range(0, part.type.count, LANES):
+                lanes = list(range(first, first + LANES))
+                parts.append(_shuffled(builder, part, part, lanes))
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
@@ -626,8 +648,11 @@ magnitude = _either_way(_lanewise(1, lambda builder, a: _called(builder, "fabs",
 at_least = _either_way(
     _lanewise(2, _raised), lambda a, floor: np.copysign(np.maximum(np.abs(a), floor), a)
 )
-#: choose(condition, positive, other): `positive` in the lanes where condition > 0, or `other`.
-choose = _either_way(_lanewise(3, _chosen), lambda c, yes, no: np.where(c > 0, yes, no))
+#: negated(a, signs): float32 lanes of `a`, negated where `signs` is negative or -0.0.
+negated = _either_way(_lanewise(2, _negated), lambda a, signs: np.where(np.signbit(signs), -a, a))
+#: choose(signs, positive, negative): of float32 lanes, those of `negative` where `signs` is
+#: negative or -0.0, else those of `positive`.
+choose = _either_way(_lanewise(3, _chosen), lambda signs, a, b: np.where(np.signbit(signs), b, a))
 #: is_minus_zero(a): whether every lane is -0.0.
 is_minus_zero = _either_way(_is_minus_zero, lambda a: bool(np.all((a == 0) & np.signbit(a))))
 #: widen(a): float32 lanes as float64.

@@ -170,19 +170,19 @@ def _lighter(weight: Floats, level: Any) -> tuple[float, int]:
     for j in range(DRAW_BLOCK):
         first[j] = 0.0
     none = vec.load(first, 0, DRAW_BLOCK)
-    levels, minus = vec.fill(none, level), vec.fill(none, np.float32(-1.0))
+    minus_level = vec.fill(none, -level)
     sums, n_light = vec.widen(none), 0
     for i in range(0, whole, DRAW_BLOCK):
         weights = vec.load(weight, i, DRAW_BLOCK)
-        below = vec.add(levels, vec.multiply(weights, minus))
-        sums = vec.add(sums, vec.widen(vec.choose(below, weights, none)))
+        light = vec.choose(vec.add(weights, minus_level), none, weights)
+        sums = vec.add(sums, vec.widen(light))
         n_light += vec.count_below(weights, level)
-    light = vec.total(sums)
+    total = vec.total(sums)
     for i in range(whole, weight.size):
         if weight[i] < level:
-            light += np.float64(weight[i])
+            total += np.float64(weight[i])
             n_light += 1
-    return light, n_light
+    return total, n_light
 
 
 @inner_kernel

@@ -86,6 +86,30 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     eight_more, has_more = _eight_totals(max(last - LANES, 1)), last > LANES
     kernel = kernel_for(blocks, tail)
 
+    @inner_kernel_for(blocks, tail)
+    def some_totals(rows: Floats, weight: Floats, low: int, high: int) -> None:
+        """weight[i] = sum over l of w_il for rows low, ..., high - 1; the same bits in any part."""
+        n, single = weight.size, on_stack(LANES, np.float32)
+        t = low
+        while t < high:
+            step = int(t + LANES <= high)  # eight rows, or one of the last eight times
+            so_far = vec.fill(vec.load(single, 0, LANES), np.float32(0.0))
+            for at in range(0, last_at, PLANE):
+                row, stride = at * n + t * PLANE, step * PLANE
+                so_far = vec.add(so_far, eight(rows, row, stride))
+                so_far = vec.add(so_far, eight(rows, row + LANES, stride))
+            row, stride = last_at * n + t * (width - last_at), step * (width - last_at)
+            so_far = vec.add(so_far, eight_last(rows, row, stride))
+            if has_more:
+                so_far = vec.add(so_far, eight_more(rows, row + LANES, stride))
+            if step:
+                vec.store(weight, t, so_far)
+                t += LANES
+            else:
+                vec.store(single, 0, so_far)
+                weight[t] = single[0]
+                t += 1
+
     @kernel
     def update(
         column: Bytes,
@@ -97,12 +121,14 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
         end: int,
         sums: Doubles,
         masses: Doubles,
+        weight: Floats,
     ) -> None:
         """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
         Updates rows.values; products are rounded once. Reads column uint8 (n,). Writes sums[p]
         float64 (P,), the new sum over the part's i of w_il * y_il, and masses[p], the new sum of
-        its weights. O(N P / 8).
+        its weights; and, if it has room for them, weight float32 (n,), the new ones of the
+        examples: parts fit into the cache. O(N P / 8).
         """
         n = rows.values.size // width
         for part in range(first, end):
@@ -112,6 +138,8 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
                 mass += update_plane(column, threshold, rows, factors, low, high, sums[part], at)
             mass += update_last(column, threshold, rows, factors, low, high, sums[part], last_at)
             masses[part] = mass
+            if weight.size:
+                some_totals(rows.values, weight, low, high)
 
     @kernel
     def update_nodes(
@@ -202,26 +230,8 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     @kernel
     def totals(rows: Floats, weight: Floats) -> None:
         """weight[i] = sum over l of w_il, float32 (N,); O(N P / 8)."""
-        n, single = weight.size, on_stack(LANES, np.float32)
-        t = 0
-        while t < n:
-            step = int(t + LANES <= n)  # eight rows, or one of the last eight times
-            so_far = vec.fill(vec.load(single, 0, LANES), np.float32(0.0))
-            for at in range(0, last_at, PLANE):
-                row, stride = at * n + t * PLANE, step * PLANE
-                so_far = vec.add(so_far, eight(rows, row, stride))
-                so_far = vec.add(so_far, eight(rows, row + LANES, stride))
-            row, stride = last_at * n + t * (width - last_at), step * (width - last_at)
-            so_far = vec.add(so_far, eight_last(rows, row, stride))
-            if has_more:
-                so_far = vec.add(so_far, eight_more(rows, row + LANES, stride))
-            if step:
-                vec.store(weight, t, so_far)
-                t += LANES
-            else:
-                vec.store(single, 0, so_far)
-                weight[t] = single[0]
-                t += 1
+        none: Any = np.int64(0)
+        some_totals(rows, weight, none, weight.size)
 
     @inner_kernel_for(blocks, tail)
     def row_sums(
@@ -338,7 +348,7 @@ def _factor_lanes(least: Any, right: float, wrong: float) -> Any:
 
 @inner_kernel
 def _updated(value: Any, agree: Any, factors: Any) -> Any:
-    """Weights times the right factor where `agree` > 0, else times the wrong one."""
+    """Weights times the right factor where `agree` is positive, else times the wrong one."""
     gain, gain_low, loss, loss_low, least = factors
     low = vec.multiply(value, vec.choose(agree, gain_low, loss_low))
     return vec.at_least(vec.fused(value, vec.choose(agree, gain, loss), low), least)
@@ -363,7 +373,7 @@ def _updates(size: int, width: int) -> Any:
         """Updates and returns n_rows rows of values, from number `row`; bins from `start`."""
         value = vec.load(values, row, lanes)
         phi = vec.phi(column, start, threshold, n_rows, size)
-        value = _updated(value, vec.multiply(value, vec.multiply(phi, votes)), factors)
+        value = _updated(value, vec.negated(value, vec.negated(phi, votes)), factors)
         vec.store(values, row, value)
         return value
 

@@ -193,8 +193,12 @@ class SignedWeights(WeightedRows):
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, factors: Factors
     ) -> None:
         reads = column, np.int16(threshold), rows, UpdateFactors(self._sides, *factors, self.floor)
-        self.share(self._kernels.update, reads, (self.part_sums, self.part_masses))
+        # A strategy that has drawn by weight will do so again.
+        drawn = self._totals_are_current
+        writes = self.part_sums, self.part_masses, self._weight if drawn else self._weight[:0]
+        self.share(self._kernels.update, reads, writes)
         self.set_sums(self.part_sums, self.part_masses)
+        self._totals_are_current = drawn
 
     def update(
         self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], factors: Factors

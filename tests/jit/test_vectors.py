@@ -17,6 +17,8 @@ transpose = called(vec.transpose_bytes)
 LANES = (1, 2, 4, 8)
 #: Rows of labels can also have two vectors.
 WIDE = (*LANES, 9, 10, 12, 16)
+#: Several rows can have more.
+WIDEST = (*WIDE, 32, 40)
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 1e-30, -1e-30, 1e-45, 3e38, -3e38, 0.1, -0.3, 7.0]
 
 
@@ -46,7 +48,7 @@ def same_bits(got: NDArray[Any], want: NDArray[Any]) -> None:
     np.testing.assert_array_equal(np.signbit(got), np.signbit(want))
 
 
-@pytest.mark.parametrize("lanes", WIDE)
+@pytest.mark.parametrize("lanes", WIDEST)
 def test_arithmetic_lane_by_lane(lanes: int) -> None:
     @kernel_for(lanes)
     def run(a: Any, b: Any, out: Any) -> None:
@@ -57,20 +59,22 @@ def test_arithmetic_lane_by_lane(lanes: int) -> None:
         vec.store(out, 3 * lanes, vec.at_least(one, vec.magnitude(two)))
         vec.store(out, 4 * lanes, vec.choose(one, two, one))
         vec.store(out, 5 * lanes, vec.fill(one, np.float32(-2.5)))
+        vec.store(out, 6 * lanes, vec.negated(one, two))
 
     for seed in range(20):
         a, b = numbers(lanes, seed), numbers(lanes, 100 + seed)
         a[0], b[0] = 0.25, -0.5  # no overflow in the first lane, whatever the others do
         b[np.abs(b) > 1e38] = 1.0
-        out = np.full(6 * lanes, 99, np.float32)
+        out = np.full(7 * lanes, 99, np.float32)
         run(a, b, out)
-        got = out.reshape(6, lanes)
+        got = out.reshape(7, lanes)
         same_bits(got[0], a + b)
         same_bits(got[1], a * np.float32(0.1))
         same_bits(got[2], np.abs(a))
         same_bits(got[3], np.copysign(np.maximum(np.abs(a), np.abs(b)), a))
-        same_bits(got[4], np.where(a > 0, b, a))
+        same_bits(got[4], np.where(np.signbit(a), a, b))
         same_bits(got[5], np.full(lanes, -2.5, np.float32))
+        same_bits(got[6], np.where(np.signbit(b), -a, a))
 
 
 @pytest.mark.parametrize("lanes", LANES)
@@ -194,17 +198,17 @@ def test_running_sums_and_counts(lanes: int) -> None:
     assert count(wide - 1e-12, 0.0) == 1
 
 
-@pytest.mark.parametrize("lanes", WIDE)
+@pytest.mark.parametrize("lanes", WIDEST)
 def test_loads_and_stores_touch_their_lanes_only(lanes: int) -> None:
     @kernel_for(lanes)
     def move(a: Any, start: int, out: Any, at: int) -> None:
         vec.store(out, at, vec.load(a, start, lanes))
 
-    a = np.arange(50, dtype=np.float32)
+    a = np.arange(90, dtype=np.float32)
     for start, at in ((0, 0), (1, 3), (33, 17)):  # aligned or not
-        out = np.full(50, -1, np.float32)
+        out = np.full(90, -1, np.float32)
         move(a, start, out, at)
-        want = np.full(50, -1, np.float32)
+        want = np.full(90, -1, np.float32)
         want[at : at + lanes] = a[start : start + lanes]
         np.testing.assert_array_equal(out, want)
 
