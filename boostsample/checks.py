@@ -133,8 +133,8 @@ def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
             f"{wanted.shape} of {wanted.dtype}; pass at least one integer"
         )
     wanted = wanted.astype(np.int64, copy=False)
-    largest = np.maximum.reduce(wanted.view(np.uint64))  # a negative one is huge there
-    if largest >= n_features:
+    largest = wanted.item(wanted.view(np.uint64).argmax())  # a negative one is the largest there
+    if not 0 <= largest < n_features:
         wrong = wanted[(wanted < 0) | (wanted >= n_features)][0]
         raise SettingError(
             f"in a step, features must be between 0 and {n_features - 1}, got {wrong}; "

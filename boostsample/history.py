@@ -88,7 +88,8 @@ HISTORY_NAMES = frozenset(column.name for column in (*HISTORY_COLUMNS, *_LATER_C
 def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
     """One row: an entry for each of `HISTORY_COLUMNS`, in their order, and then the notes."""
     assert tuple(entries) == _ORDER, entries
-    return {**entries, **notes}
+    entries.update(notes)
+    return entries
 
 
 def note_columns(notes: Mapping[str, Any], longest: int) -> dict[str, Any]:

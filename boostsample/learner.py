@@ -143,7 +143,8 @@ class Targets:
     """Examples, and labels for them, that a learner searches a stump for.
 
     The targets of a round begin with all examples and their labels. `split` divides the examples;
-    `times` multiplies the labels by the outputs of a stump.
+    `times` multiplies the labels by the outputs of a stump. `times_found` is that stump if it was
+    found for the targets before: its votes are then the best ones, and their edge is its edge.
     """
 
     def __init__(
@@ -163,7 +164,9 @@ class Targets:
         self._sums = sums
         self._split: list[Found] = [] if split is None else split  # shared by targets of `times`
         self._found: Found | None = None
-        self._votes = votes
+        self._votes, self._best = votes, votes
+        self.times_found: Found | None = None
+        self._two_sided = False
         self.stretch = stretch
         self.stumps = tuple(stumps)
         self.path = tuple(path)
@@ -179,17 +182,25 @@ class Targets:
         if self.n_examples == 0:
             return np.zeros(self._rows.n_labels)
         if self._sums is None:
-            self._sums = self.read().sums / self._rows.mass
+            times = self.times_found
+            known = None if times is None else times.votes * times.sums
+            self._sums = self.read().sums / self._rows.mass if known is None else known
         return self._sums
 
     @property
     def votes(self) -> NDArray[np.int8]:
         """The best votes, int8 (K,); in a half of a cut that is not admissible, of the whole."""
-        return best_votes(self.sums) if self._votes is None else self._votes
+        if self._best is None:
+            times = self.times_found
+            known = None if times is None else np.ones(times.votes.size, np.int8)
+            self._best = best_votes(self.sums) if known is None else known
+        return self._best
 
     @property
     def edge(self) -> float:
         """Edge of the constant classifier with these votes: sum over l of abs(sums), if best."""
+        if self.times_found is not None and self.n_examples == self._rows.n_examples:
+            return self.times_found.edge
         sums = self.sums
         return float(np.add.reduce(np.abs(sums) if self._votes is None else sums * self._votes))
 
@@ -222,6 +233,7 @@ class Targets:
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
+        self._two_sided = two_sided
         self._found = self._search(self, two_sided, limits)
         return self._found
 
@@ -257,11 +269,13 @@ class Targets:
 
         A second time with the same stump undoes it. No looks; O(n) when they are searched.
         """
-        stumps = tuple(other for other in self.stumps if other is not stump)
+        stumps = tuple([other for other in self.stumps if other is not stump])
         if len(stumps) == len(self.stumps):
             stumps = (*stumps, stump)
-        sums = stump.votes * stump.sums if stump is self._found else None
-        return Targets(self._rows, self._search, self.stretch, stumps, self.path, sums, self._split)
+        made = Targets(self._rows, self._search, self.stretch, stumps, self.path, None, self._split)
+        if stump is self._found and not self._two_sided:
+            made.times_found = stump
+        return made
 
     def read(self, two_sided: bool = False, members: NDArray[np.int64] | None = None) -> TargetRows:
         """The rows of the targets, valid until others are read. For the loop."""

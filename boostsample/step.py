@@ -19,7 +19,7 @@ from boostsample.ledger import Ledger
 from boostsample.planning.costs import draw_cost, round_cost, search_cost, values_cost
 from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
-from boostsample.rows.protocol import SampleRows, TargetRows
+from boostsample.rows.protocol import NO_FEATURES, SampleRows, TargetRows
 from boostsample.rows.sampling_schemes import known_scheme
 
 __all__ = ["Step"]
@@ -30,10 +30,14 @@ SHUFFLED = "shuffled"
 
 
 class _Searched(NamedTuple):
-    """Record of one search, in arrays that strategies cannot write to."""
+    """Record of one search, in arrays that strategies cannot write to.
+
+    Or of the stages of a race in one call: the stumps of one follow those of the other. `stages`
+    are Q and T of each.
+    """
 
     stumps: Stumps
-    n_examples: int
+    stages: Sequence[tuple[int, int]]
     purpose: str
 
 
@@ -338,9 +342,8 @@ class Step:
         self.__count_cost(wanted, held.size)
         stumps = held.rows.search(wanted)
         if sample.scheme != SHUFFLED:
-            self.__records.append(_Searched(stumps, held.size, purpose))
-        copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(stumps)]
-        return Stumps(*copies)
+            self.__records.append(_Searched(stumps, [(wanted.size, held.size)], purpose))
+        return _frozen_copy(stumps)
 
     def race(
         self,
@@ -351,8 +354,8 @@ class Step:
     ) -> Stumps:
         """Search features on nested samples, stage after stage; the best of each one go on.
 
-        The same as `draw_nested` and a search of each sample, in less time: in one call if the
-        scheme is `order` and the bins lie in tiles.
+        The same as `draw_nested` and a search of each sample, in less time: the stages on samples
+        are searched in one call if the scheme is `order` and the bins lie in tiles.
 
         Parameters
         ----------
@@ -380,27 +383,83 @@ class Step:
             If `features` are not indices below F, stages do not begin with their number, Q ascends,
             T descends, or scheme or purpose are unknown.
         """
+        record = self.__race(features, stages, NO_FEATURES, scheme, purpose)[-1]
+        if len(record.stages) == 1:
+            return _frozen_copy(record.stumps)
+        return _frozen_copy(record.stumps[-record.stages[-1][0] :])
+
+    def race_again(
+        self,
+        features: ArrayLike,
+        again: ArrayLike,
+        stages: Sequence[tuple[int, int]],
+        scheme: str = "order",
+        purpose: str = "search",
+    ) -> list[Stumps]:
+        """`race` with features that were good in an earlier step; the stumps of all stages.
+
+        Parameters
+        ----------
+        features, stages, scheme, purpose
+            As for `race`.
+        again : array of int, may be empty
+            Global feature indices. Those that are not among the best of the stage before take its
+            last places in the stage before the last, or in the last one of two, up to half of them.
+
+        Returns
+        -------
+        list of Stumps
+            Of each stage. Costs, and errors, are those of `race`.
+        """
+        others = check_features(again, self.n_features) if np.size(again) else NO_FEATURES
+        found = list[Stumps]()
+        for record in self.__race(features, stages, others, scheme, purpose):
+            first = 0
+            for q, _ in record.stages:
+                found.append(_frozen_copy(record.stumps[first : first + q]))
+                first += q
+        return found
+
+    def __race(
+        self,
+        features: ArrayLike,
+        stages: Sequence[tuple[int, int]],
+        again: NDArray[np.int64],
+        scheme: str,
+        purpose: str,
+    ) -> list[_Searched]:
+        """The records of a race."""
         self.__check_open()
         wanted = check_features(features, self.n_features)
-        plan = _check_stages(stages, wanted.size, self.n_examples)
+        n = self.n_examples
+        plan = _check_stages(stages, wanted.size, n)
         known_scheme(scheme)
-        self.__ledger.charge(sum(q * size for q, size in plan), purpose)
-        most = max((size for _, size in plan if size < self.n_examples), default=self.n_examples)
-        self.__ledger.cost += draw_cost(scheme, most, *self.__size)
-        rows, found = self.__rows, None
-        if scheme == "order":
-            found = rows.race(wanted, plan, self.__rng)
-        if found is None:
-            samples = rows.nested_samples([size for _, size in plan], scheme, self.__rng)
-            found = []
-            for (q, _), sample in zip(plan, samples, strict=True):
-                found.append(sample.search(wanted[:q]))
-                wanted = wanted[:q][np.argsort(-found[-1].edge, kind="stable")]
-        for stumps, (_, size) in zip(found, plan, strict=True):
-            self.__count_cost(stumps.feature, size)
-            self.__records.append(_Searched(stumps, size, purpose))
-        copies: list[Any] = [a if a is None else _frozen_copy(a) for a in arrays_of(found[-1])]
-        return Stumps(*copies)
+        self.__ledger.charge(sum([q * size for q, size in plan]), purpose)
+        drawn = [stage for stage in plan if stage[1] < n]
+        self.__ledger.cost += draw_cost(scheme, drawn[-1][1] if drawn else n, *self.__size)
+        join, rows = max(1, len(plan) - 2), self.__rows
+        found: list[_Searched] = []
+        if drawn and scheme == "order":
+            stumps = rows.race(wanted, drawn, self.__rng, again, join)
+            if stumps is not None:
+                found.append(_Searched(stumps, drawn, purpose))
+                self.__ledger.cost += sum([search_cost(*stage, *self.__size) for stage in drawn])
+        done = len(drawn) if found else 0
+        if found and done < len(plan):
+            wanted = _best_first(found[-1].stumps, drawn[-1][0])
+        sizes = [size for _, size in plan[done:]]
+        samples = rows.nested_samples(sizes, scheme, self.__rng) if sizes else []
+        for at, sample in enumerate(samples, done):
+            q, size = plan[at]
+            candidates = wanted[:q]
+            if at == join and again.size:
+                candidates = _joined(again, candidates)
+            stumps = sample.search(candidates)
+            self.__count_cost(candidates, size)
+            found.append(_Searched(stumps, [plan[at]], purpose))
+            wanted = _best_first(stumps, q)
+        self.__records += found
+        return found
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.
@@ -502,15 +561,19 @@ class Step:
     def _found(self, feature: int, threshold: int) -> tuple[float, int, bool]:
         """H and T of the latest search that holds this stump; whether it divides. For the loop."""
         for record in reversed(self.__records):
-            stumps = record.stumps
-            row = int(stumps.edge.argmax())  # strategies mostly choose the best
-            if stumps.feature[row] != feature or stumps.threshold[row] != threshold:
-                same = (stumps.feature == feature) & (stumps.threshold == threshold)
-                row = int(same.argmax())
-                if not same[row]:
-                    continue
-            divides = stumps.divides is not None and bool(stumps.divides[row])
-            return float(stumps.edge[row]), record.n_examples, divides
+            stumps, end = record.stumps, len(record.stumps)
+            for q, size in reversed(record.stages):
+                row = end - q + int(stumps.edge[end - q : end].argmax())  # mostly it is the best
+                if stumps.feature[row] != feature or stumps.threshold[row] != threshold:
+                    of_stage = slice(end - q, end)
+                    same = stumps.feature[of_stage] == feature
+                    same &= stumps.threshold[of_stage] == threshold
+                    row = end - q + int(same.argmax())
+                    if not same[row - end]:
+                        end -= q
+                        continue
+                divides = stumps.divides is not None and bool(stumps.divides[row])
+                return float(stumps.edge[row]), size, divides
         raise StrategyError(
             f"choose() returned feature {feature} with threshold {threshold}, which was not "
             "searched in this step; return a row of what step.search returned"
@@ -521,20 +584,37 @@ def _check_stages(
     stages: Sequence[tuple[int, int]], n_features: int, n_examples: int
 ) -> list[tuple[int, int]]:
     """Q and T of the stages of a race, T at most N."""
-    plan, most, least = list[tuple[int, int]](), n_features, 1
+    plan: list[tuple[int, int]] = []
+    most, least = n_features, 1
     for q, size in stages:
         lowest = 1 if plan else n_features
-        most = check_integer(
-            "stages: Q", q, lowest, most, hint="Q descends from the features given"
-        )
-        least = check_integer("stages: T", size, least, hint="T ascends")
-        plan.append((most, min(least, n_examples)))
+        if not (type(q) is type(size) is int and lowest <= q <= most and size >= least):
+            hint = "Q descends from the features given"
+            q = check_integer("stages: Q", q, lowest, most, hint)
+            size = check_integer("stages: T", size, least, hint="T ascends")
+        most, least = q, size
+        plan.append((q, size if size < n_examples else n_examples))
     if not plan:
         raise SettingError("stages must be one (Q, T) or more, got none; see Step.race")
     return plan
 
 
-def _frozen_copy(array: NDArray[Any]) -> NDArray[Any]:
-    copied = array.copy()
-    copied.setflags(write=False)
-    return copied
+def _best_first(stumps: Stumps, n: int) -> NDArray[np.int64]:
+    """The features of the last n stumps, those of largest edges first, the first of equal ones."""
+    order = np.argsort(-stumps.edge[-n:], kind="stable")
+    return np.asarray(stumps.feature[-n:][order])
+
+
+def _joined(again: NDArray[np.int64], best: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The best features, with others to search again in the last places, up to half of all."""
+    others = again[~np.isin(again, best)][: best.size // 2]
+    return np.concatenate([best[: best.size - others.size], others])
+
+
+def _frozen_copy(stumps: Stumps) -> Stumps:
+    """A copy that nothing can write to."""
+    copies: list[Any] = [None if array is None else array.copy() for array in arrays_of(stumps)]
+    for copied in copies:
+        if copied is not None:
+            copied.setflags(write=False)
+    return Stumps(*copies)

@@ -45,13 +45,15 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.successive_halving import halve, halving_stages, most_stages
+from boostsample.strategies.successive_halving import first_features, halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
 #: Least number of examples in the first stage.
 _LEAST_EXAMPLES = 10
 #: Variance of relative rewards before any is known, and the rewards that it counts as.
 _FIRST_VARIANCE, _FIRST_COUNT = 0.04, 10
+
+_NONE = np.empty(0, np.int64)
 
 
 class AdaptiveHalving(Strategy):
@@ -65,7 +67,7 @@ class AdaptiveHalving(Strategy):
         How examples are drawn, see `Step.draw`; edges must be unbiased.
     """
 
-    def __init__(self, eta: int = 4, scheme: str = "distinct") -> None:
+    def __init__(self, eta: int = 4, scheme: str = "order") -> None:
         self.eta = eta
         self.scheme = scheme
 
@@ -87,16 +89,19 @@ class AdaptiveHalving(Strategy):
             stages = halving_stages(n_stages, *size)
             remember, n = _best(self.memory_), stages[0][0]
             first = self._remembered(remember, n, step.rng, self.node_chosen_)
-            return halve(step, stages, self.scheme, first)[0].best()
+            return step.race(*first_features(step, stages, first), self.scheme).best()
         n_stages = self._n_stages(step.rng)
         self.bracket_ = n_stages - 1
         self.remember_ = _draw(self.memory_, self.variance_, step.rng) if self.n_rewards_ else 0
         stages = halving_stages(n_stages, *size)
         first = self._remembered(self.remember_, stages[0][0], step.rng, self.chosen_)
         step.note(n_stages=n_stages, n_remembered=first.size)
-        stumps, runners_up = halve(step, stages, self.scheme, first, self.runners_up_)
-        best = stumps.best()
-        self.runners_up_ = runners_up[runners_up != best.feature]
+        features, race = first_features(step, stages, first)
+        found = step.race_again(features, self.runners_up_, race, self.scheme)
+        best, self.runners_up_ = found[-1].best(), _NONE
+        if len(found) > 1:
+            runners_up = found[-2].feature[np.argsort(-found[-2].edge, kind="stable")]
+            self.runners_up_ = runners_up[runners_up != best.feature]
         return best
 
     def learn(self, outcome: Outcome) -> None:

@@ -23,7 +23,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
-from boostsample.strategies.successive_halving import stages_that_spend
+from boostsample.strategies.successive_halving import Stage, first_features, stages_that_spend
 from boostsample.strategy import Pool, Strategy, Stump
 
 #: Default Q0 if the budget allows it.
@@ -62,9 +62,7 @@ class Laminating(Strategy):
         """Run the stages; the last one leaves one stump."""
         size = step.n_examples, step.n_features
         stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
-        features = step.sample_features(stages[0][0])
-        plan = [(features.size, stages[0][1]), *((q, size) for q, size in stages[1:])]
-        return step.race(features, plan, self.scheme).best()
+        return step.race(*first_features(step, stages), self.scheme).best()
 
 
 def _affordable(wanted: int | None, budget: int) -> int | None:
@@ -76,13 +74,13 @@ def _affordable(wanted: int | None, budget: int) -> int | None:
 
 def laminating_stages(
     wanted: int | None, n_examples: int, n_features: int, budget: int
-) -> list[list[int]]:
-    """Features and examples of each stage, within the budget: [[Q0, T0], ...].
+) -> list[Stage]:
+    """Features and examples of each stage, within the budget: [(Q0, T0), ...].
 
     >>> laminating_stages(None, 60_000, 16_000, 600_000)
-    [[256, 292], [128, 584], [64, 1168], [32, 2336], [16, 4672], [8, 9344], [4, 18688], [2, 37376]]
+    [(256, 292), (128, 584), (64, 1168), (32, 2336), (16, 4672), (8, 9344), (4, 18688), (2, 37376)]
     >>> laminating_stages(None, 29, 7, 290)
-    [[7, 29]]
+    [(7, 29)]
     """
     most = 1 << (n_features.bit_length() - 1)
     if wanted is None:
@@ -108,7 +106,7 @@ def laminating_stages(
     stages = [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q))]
     if wanted is None:
         stages = stages_that_spend(stages, n_examples, n_features, budget)
-    return [list(stage) for stage in stages]
+    return stages
 
 
 def _halvings(q: int) -> int:

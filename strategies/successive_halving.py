@@ -5,7 +5,7 @@ that are left, thresholds and votes included, on eta times as many examples. Sou
 Talwalkar (2016); Karnin, Koren and Somekh (2013) for eta = 2. The stages of a bracket are those of
 Hyperband (Li et al. 2018): counted from the last one, which searches budget / (S N) features, at
 least two, and each stage before it eta times as many. They leave open for boosting: how examples
-are drawn (nested, `distinct` by default), and the number of stages: as many as leave the first one
+are drawn (nested, by `order`), and the number of stages: as many as leave the first one
 50 examples, by default.
 
 A stage that keeps one in eta of n features drops the best of them with probability at most
@@ -27,12 +27,10 @@ from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategies.uniform_naive import search_that_spends, spends_budget
-from boostsample.strategy import Pool, Strategy, Stump, Stumps
+from boostsample.strategy import Pool, Strategy, Stump
 
 #: Default of the least number of examples in the first stage.
 _LEAST_EXAMPLES = 50
-
-_NONE = np.empty(0, np.int64)
 
 #: Features and examples of one stage.
 Stage = tuple[int, int]
@@ -59,7 +57,7 @@ class SuccessiveHalving(Strategy):
     n_features: int | None = None
     eta: int = 4
     brackets: int = 1
-    scheme: str = "distinct"
+    scheme: str = "order"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features of the first stage."""
@@ -82,7 +80,7 @@ class SuccessiveHalving(Strategy):
         """Run the brackets; the best stump of their last stages."""
         best: Stump | None = None
         for stages in self._brackets(step.budget, step.n_examples, step.n_features):
-            stump = halve(step, stages, self.scheme)[0].best()
+            stump = step.race(*first_features(step, stages), self.scheme).best()
             if best is None or stump.edge > best.edge:
                 best = stump
         assert best is not None
@@ -100,33 +98,18 @@ class SuccessiveHalving(Strategy):
         return [first, *(halving_stages(max(len(first) - k, 1), *size) for k in others)]
 
 
-def halve(
-    step: Step,
-    stages: Sequence[Stage],
-    scheme: str,
-    first: NDArray[np.int64] = _NONE,
-    again: NDArray[np.int64] = _NONE,
-) -> tuple[Stumps, NDArray[np.int64]]:
-    """Search features through the stages: those to search `first`, and new ones.
+def first_features(
+    step: Step, stages: Sequence[Stage], first: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.int64], list[Stage]]:
+    """The features of the first stage, those to search `first` and new ones; and a race of them.
 
-    Features to search `again` take up to half of the places of the stage before the last, or of the
-    last one if there are two. Returns the stumps of the last stage, and the features of the one
-    before it, the best first.
+    `sample_features` may draw fewer than it is asked for.
     """
     features = step.sample_features(stages[0][0])
-    if first.size:
-        features = np.concatenate([first, features[~np.isin(features, first)]])
-    samples = step.draw_nested([n_examples for _, n_examples in stages], scheme)
-    last, before = len(stages) - 1, _NONE
-    for stage, ((n_features, _), sample) in enumerate(zip(stages, samples, strict=True)):
-        candidates = features[:n_features]
-        if stage == max(1, last - 1) and again.size:
-            more = again[~np.isin(again, candidates)][: n_features // 2]
-            candidates = np.concatenate([candidates[: n_features - more.size], more])
-        stumps = step.search(candidates, sample)
-        features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
-        before = features if stage == last - 1 else before
-    return stumps, before
+    if first is not None and first.size:
+        new = features[~np.isin(features, first)]
+        features = np.concatenate([first, new])[: stages[0][0]]
+    return features, [(min(q, features.size), size) for q, size in stages]
 
 
 def halving_stages(

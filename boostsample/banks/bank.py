@@ -339,7 +339,7 @@ class FeatureBank(Bank):
         second = 0 if self._tiles is None else self._tiles.bins.nbytes + self._tiles.room_bytes
         return self.bins.nbytes + self.cuts.nbytes + self.n_bins.nbytes + self.first.nbytes + second
 
-    def _check_once(self, features: NDArray[np.int64]) -> None:
+    def _check_once(self, features: NDArray[np.int64] | Sequence[int]) -> None:
         """Called before columns or cuts are read; files may be damaged."""
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
@@ -357,14 +357,14 @@ class FeatureBank(Bank):
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,); as of `Bank`, in less time."""
-        self._check_once(np.array([feature]))
+        self._check_once([feature])
         column: NDArray[np.uint8] = self.bins[feature]
         return column
 
     def threshold(self, feature: int, b: int) -> float:
         """Raw threshold of index b; as of `Bank`, in less time."""
         if 0 <= feature < self.n_features and 1 < b < self.n_bins[feature]:
-            self._check_once(np.array([feature]))
+            self._check_once([feature])
             return float(self.cuts[feature, b - 2])
         return super().threshold(feature, b)
 

@@ -136,8 +136,8 @@ class DiskBank(FeatureBank):
     def _checksums(self) -> NDArray[np.uint32]:
         return self._sums
 
-    def _check_once(self, features: NDArray[np.int64]) -> None:
-        self._features.check(features)
+    def _check_once(self, features: NDArray[np.int64] | Sequence[int]) -> None:
+        self._features.check(np.asarray(features))
 
 
 def _open(folder: Path) -> _BankFiles:

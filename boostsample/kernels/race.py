@@ -148,6 +148,21 @@ def _rank(edges: Doubles, features: Ints, best: Ints) -> None:
         best[k] = features[best[k]]
 
 
+@inner_kernel
+def _join(again: Ints, best: Ints, room: Ints) -> None:
+    """Put those of `again` that are not among the best in the last places, up to half of all."""
+    n = _NONE
+    for feature in again:
+        known: Any = n == best.size // 2
+        for q in range(best.size):
+            known |= best[q] == feature
+        if not known:
+            room[n] = feature
+            n += 1
+    for k in range(n):
+        best[best.size - n + k] = room[k]
+
+
 @functools.cache
 def race_kernel(blocks: int, tail: int) -> Any:
     """`race` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
@@ -160,6 +175,8 @@ def race_kernel(blocks: int, tail: int) -> Any:
         rows: RaceRows,
         sizes: Ints,
         counts: Ints,
+        again: Ints,
+        join: int,
         seed: int,
         tiles: RaceTiles,
         limits: RaceLimits,
@@ -172,8 +189,9 @@ def race_kernel(blocks: int, tail: int) -> Any:
 
         Reads sizes and counts int64 (S,): ascending, the largest size that of the room, below N;
         descending. Reads and writes features int64 (sum of the counts,): those of the first stage
-        are given, those of the others follow, of largest edges first. Writes `found`, opposite
-        votes, likewise. O(N P / 8 + N) for the draw, and what the searches take.
+        are given, those of the others follow, of largest edges first. Features of `again` take up
+        to half of the places of stage `join`, the last ones. Writes `found`, opposite votes,
+        likewise. O(N P / 8 + N) for the draw, and what the searches take.
         """
         if not rows.is_current:
             totals(rows.values, rows.weight)
@@ -241,7 +259,10 @@ def race_kernel(blocks: int, tail: int) -> Any:
                 of_stage,
             )
             if s + 1 < sizes.size:
-                _rank(of_stage.edges, wanted, features[end : end + counts[s + 1]])
+                following = features[end : end + counts[s + 1]]
+                _rank(of_stage.edges, wanted, following)
+                if s + 1 == join and again.size:
+                    _join(again, following, room.places)
             first = end
 
     return race

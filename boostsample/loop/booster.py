@@ -236,9 +236,9 @@ class Booster:
         else:
             before = None if self._learner.one_search else self._rng.bit_generator.state
             targets = self._learned()
-            edge = min(math.fsum(leaf.edge for leaf in targets), 1.0)
-            leaves = [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
+            edge = min(math.fsum([leaf.edge for leaf in targets]), 1.0)
             terms = terms_of(targets, self.step_size.alpha(edge))
+            leaves = [] if _is_stump(terms) else _leaves_of_targets(targets)
             # Other random numbers may break ties otherwise, and lead to other searches.
             same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._round += 1  # a round that fails does not count
@@ -256,6 +256,9 @@ class Booster:
     def _learned(self) -> list[Targets]:
         """The leaves that the learner returns; StrategyError if they are not of this round."""
         leaves: Any = self._learner.learn(self._targets())
+        checked: list[Targets] = leaves
+        if self._is_one_stump(leaves):
+            return checked
         who = f"learn() of the learner {type(self._learner).__name__}"
         good = isinstance(leaves, list) and leaves and all(isinstance(x, Targets) for x in leaves)
         if not good:
@@ -284,8 +287,20 @@ class Booster:
                 f"{who} must make one search and return its stump, got searches: "
                 f"{len(made)}, stumps: {len(stumps)}; set one_search = False"
             )
-        checked: list[Targets] = leaves
         return checked
+
+    def _is_one_stump(self, leaves: Any) -> bool:
+        """Whether this is one leaf of all examples, with the stump of the only search."""
+        if type(leaves) is not list or len(leaves) != 1 or type(leaves[0]) is not Targets:
+            return False
+        (leaf,), rows = leaves, self._search.rows
+        return (
+            leaf.belongs_to(self._rows)
+            and leaf.n_examples == self._rows.n_examples
+            and len(rows) == len(leaf.stumps) == 1
+            and leaf.stumps[0].row is rows[0]
+            and not leaf.path
+        )
 
     def _finish(
         self, rows: list[dict[str, Any]], terms: list[Term], edge: float, same: bool
@@ -311,7 +326,7 @@ class Booster:
         if edge <= 0.0 or self.step_size.ends(edge):
             return
         factors = self.step_size.factors(edge, self._rows.mass)
-        if len(terms) == 1 and terms[0].below is None:
+        if _is_stump(terms):
             self._rows.update(terms[0], factors)
         else:
             self._rows.update_leaves(leaves, factors)
@@ -396,8 +411,20 @@ def _unlearned(strategy: str | Strategy) -> Strategy:
     return cloned
 
 
+def _leaves_of_targets(targets: Sequence[Targets]) -> list[Leaf]:
+    """The leaves of a base classifier, from their targets."""
+    return [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
+
+
+def _is_stump(terms: Sequence[Term]) -> bool:
+    """Whether the terms are one stump with opposite votes."""
+    return len(terms) == 1 and terms[0].below is None
+
+
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
     """The terms of the base classifier with these leaves."""
+    if len(leaves) == 1 and leaves[0].stumps and not leaves[0].path:
+        return _product(leaves[0], 0, -1, 0, alpha)
     terms: list[Term] = []
     waiting = [(list(leaves), 0, -1, 0)]
     while waiting:
@@ -430,7 +457,8 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
 def _product(leaf: Targets, at: int, parent: int, side: int, alpha: float) -> list[Term]:
     """The terms of a leaf with stumps: the first has the votes of the leaf, the others multiply."""
     first, *others = leaf.stumps
-    votes = first.votes * leaf.votes
+    best = leaf.times_found is first
+    votes = first.votes if best else first.votes * leaf.votes
     return [
         _term(first, votes, alpha, None, parent, side),
         *(_term(other, other.votes, alpha, None, at, 0) for other in others),

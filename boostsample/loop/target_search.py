@@ -30,6 +30,8 @@ from boostsample.strategy import Strategy
 LEAST_BUDGET = 10
 #: Edges within limits, in units of the weight of a node, are equal up to this.
 _SAME = 1e-9
+#: Features that are counted as a set in less time than by sorting them.
+_FEW = 64
 #: Features whose cuts are compared at a time: 256 bins of each are held in memory.
 _PART = 64
 
@@ -71,6 +73,7 @@ class TargetSearch:
         self._rng = rng
         self._most = max_model_features
         self._growth: Growth | None = None
+        self._learns = type(strategy).learn is not Strategy.learn
         if max_model_features is not None and max_model_features < pool.n_features:
             self._check(pool.n_examples, max_model_features)
         self._start(None)
@@ -136,7 +139,7 @@ class TargetSearch:
         cut = chosen = int(stump.feature), int(stump.threshold)
         estimated, n_examples, divides = step._found(*cut)
         searches = [r for r in records if r.purpose == "search"]
-        exact = [r.stumps for r in searches if r.n_examples == rows.n_examples]
+        exact = [r.stumps for r in searches if r.stages[-1][1] == rows.n_examples]
         if limits is not None:
             cut = self._within(limits, rows, two_sided, chosen, exact)
             divides = cut is not None
@@ -157,8 +160,14 @@ class TargetSearch:
         family = _family_of(self._families, member)
         n_features = _n_different([r.stumps.feature for r in searches])
         complete = n_features == rows.n_features and len(exact) == len(searches)
-        no_other = cut is None or all(stumps.edge.max() <= NO_EDGE for stumps in exact)
-        self.hopeless &= complete and edge <= NO_EDGE and no_other
+        if self.hopeless:
+            no_other = edge <= NO_EDGE and (
+                cut is None or all(stumps.edge.max() <= NO_EDGE for stumps in exact)
+            )
+            self.hopeless = complete and no_other
+        cost = ledger.cost + finish_cost(rows.n_examples, rows.n_labels)
+        if self._families[family].cost:
+            cost += values_cost(self._families[family].cost, rows.n_examples)
         row = history_row(
             notes,
             round=self.round,
@@ -176,16 +185,15 @@ class TargetSearch:
             looks_modelling=ledger.of("modelling"),
             looks_finish=rows.n_examples,
             values_computed=run.values_computed - computed,
-            cost=ledger.cost
-            + finish_cost(rows.n_examples, rows.n_labels)
-            + values_cost(self._families[family].cost, rows.n_examples),
+            cost=cost,
             seconds=0.0,
             stopped="",
         )
         self.rows.append(row)
         share = rows.mass / run.mass
-        search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
-        strategy.learn(Outcome(*search, rows.n_examples, share, whole))
+        if self._learns:
+            search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
+            strategy.learn(Outcome(*search, rows.n_examples, share, whole))
         self._count(feature)
         if share != 1.0:
             sums, base = sums * share, base * share
@@ -199,8 +207,7 @@ class TargetSearch:
         """
         strategy = self._strategy
         scheme = strategy.scheme_of_all(self._pool, self._budget)
-        learns = type(strategy).learn is not Strategy.learn
-        if n_leaves >= 2 and self._most is None and scheme and not learns:
+        if n_leaves >= 2 and self._most is None and scheme and not self._learns:
             searches = Searches(n_leaves, self._budget, LEAST_BUDGET)
             self._growth = self._run.growth(searches, scheme)
         return self._growth is not None
@@ -250,6 +257,8 @@ class TargetSearch:
 
     def _budget_of(self, n_examples: int) -> int:
         """The share of the budget for a search on some of the N examples."""
+        if n_examples == self._run.n_examples:
+            return self._budget
         share = self._budget * n_examples // self._run.n_examples
         return max(share, min(self._budget, LEAST_BUDGET))
 
@@ -262,6 +271,8 @@ def _n_different(searched: list[NDArray[np.int64]]) -> int:
     """Number of different features; takes a sixth of the time of `np.unique`."""
     if not searched:  # modelling only
         return 0
+    if len(searched) == 1 and searched[0].size <= _FEW:
+        return len(set(searched[0].tolist()))
     features = np.concatenate(searched)
     features.sort()
     return 1 + int(np.count_nonzero(features[1:] != features[:-1]))

@@ -93,7 +93,7 @@ def sample_tiles(
     if n_tiles == 1:
         part, place = rng.random(2).tolist()  # takes a third of the time of `choice`
         k = int(part * (tiles.ends.size - 1))
-        first, end = int(tiles.ends[k]), int(tiles.ends[k + 1])
+        first, end = tiles.ends[k : k + 2].tolist()
         start = first + int(place * (end - first))
         if start + n <= end:
             return tiles.order[start : start + n]

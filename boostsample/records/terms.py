@@ -106,7 +106,8 @@ class Stumps:
 
 def arrays_of(stumps: Stumps) -> list[Any]:
     """The arrays of the attributes, in their order; None where there is none."""
-    return [getattr(stumps, name) for name in stumps.__slots__]
+    s = stumps
+    return [s.feature, s.threshold, s.votes, s.edge, s.divides, s.below]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,7 @@ from boostsample.records import Stumps
 Stretch: TypeAlias = tuple[int, int]
 #: Nested dicts of arrays, scalars and strings.
 State: TypeAlias = Mapping[str, object]
+NO_FEATURES = np.empty(0, np.int64)
 
 
 class Factors(NamedTuple):
@@ -108,11 +109,14 @@ class TargetRows(Protocol):
         features: NDArray[np.int64],
         stages: Sequence[tuple[int, int]],
         rng: np.random.Generator,
-    ) -> Sequence[Stumps] | None:
-        """The stumps of each stage of a race on samples drawn by order, in one call.
+        again: NDArray[np.int64] = NO_FEATURES,
+        join: int = 0,
+    ) -> Stumps | None:
+        """The stumps of all stages of a race on samples drawn by order, in one call.
 
-        A stage searches the best Q features so far on T examples. None, and nothing is drawn, if
-        these rows cannot: then the same is done search by search.
+        A stage searches the best Q features so far on T examples; features to search `again` take
+        up to half of the places of stage `join`. The stumps are those of one stage after the other.
+        None, and nothing is drawn, if these rows cannot: then the same is done search by search.
         """
         ...
 

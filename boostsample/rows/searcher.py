@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -32,6 +31,7 @@ from boostsample.kernels.search import (
     search_room,
 )
 from boostsample.records import Stumps
+from boostsample.rows.protocol import NO_FEATURES
 from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
@@ -132,7 +132,7 @@ class Race:
         self._kernel, self._n_labels = race_kernel(*layout), n_labels
         width = LANES * layout[0] + layout[1]
         self._room = race_room(n_examples, stages[-1][1], stages[0][0], width)
-        self._ends = [0, *np.cumsum(self._counts).tolist()]
+        self._n = int(self._counts.sum())
         self._limits: RaceLimits | None = None
 
     def run(
@@ -142,18 +142,18 @@ class Race:
         tiles: RaceTiles,
         search: BinSearch,
         rng: np.random.Generator,
-    ) -> list[Stumps]:
-        """The stumps of each stage."""
+        again: NDArray[np.int64] = NO_FEATURES,
+        join: int = 0,
+    ) -> Stumps:
+        """The stumps of all stages, one stage after the other."""
         if self._limits is None:
             self._limits = search.race_limits(self._sizes.tolist())
-        n = self._ends[-1]
-        every, found = np.empty(n, np.int64), found_room(n, self._n_labels)
+        every, found = np.empty(self._n, np.int64), found_room(self._n, self._n_labels)
         every[: features.size] = features
-        stages = self._sizes, self._counts, order_seed(rng)
+        stages = self._sizes, self._counts, again, join, order_seed(rng)
         work = tiles, self._limits, self._room, search.room
         self._kernel(rows, *stages, *work, every, found)
-        parts = [slice(*ends) for ends in itertools.pairwise(self._ends)]
-        return [stumps_of(every[part], part_of(found, part)) for part in parts]
+        return stumps_of(every, found)
 
 
 class LocalSample(NamedTuple):
@@ -253,7 +253,9 @@ class Searcher:
         features: NDArray[np.int64],
         stages: Sequence[tuple[int, int]],
         rng: np.random.Generator,
-    ) -> list[Stumps] | None:
+        again: NDArray[np.int64] = NO_FEATURES,
+        join: int = 0,
+    ) -> Stumps | None:
         """As of `TargetRows`: possible with tiles, for whole rows and opposite votes."""
         whole = self._members is None and self.n_examples == self._n_run
         if self.two_sided or not whole or stages[-1][1] >= self.n_examples:
@@ -267,7 +269,7 @@ class Searcher:
                 del self._races[next(iter(self._races))]
             self._races[plan] = Race(plan, self.n_examples, self.n_labels)
         run = self._races[plan].run
-        stumps = run(self.weights.for_race(), features, tiles, self._search, rng)
+        stumps = run(self.weights.for_race(), features, tiles, self._search, rng, again, join)
         self.weights.raced()
         return stumps
 

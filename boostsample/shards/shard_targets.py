@@ -35,6 +35,7 @@ from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_r
 from boostsample.kernels.search import is_empty
 from boostsample.records import Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows
+from boostsample.rows.protocol import NO_FEATURES
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
     PROMISED,
@@ -431,6 +432,8 @@ class ShardTarget:
         features: NDArray[np.int64],
         stages: Sequence[tuple[int, int]],
         rng: np.random.Generator,
+        again: NDArray[np.int64] = NO_FEATURES,
+        join: int = 0,
     ) -> None:
         """Not in one call: each stage asks all shards."""
         return

@@ -6,6 +6,7 @@ half of the features each, until one is left. Source: Even-Dar, Mannor and Manso
 d_1 = d / 2, then e_l 3/4 and d_l / 2. That would exceed 10 N looks for any useful e and d, so the
 numbers are scaled to the budget: T_l in proportion to (16/9)^l log(3 2^l / d), such that the sum of
 Q_l T_l is the budget. e then has no effect; d hardly any.
+Samples are drawn by order, of different examples.
 It differs from `laminating` by the growth of T, 1.8 to 2 a stage and more at first instead of 2,
 and by new examples in each stage instead of nested ones. Q_1 = 256 as there, fewer if T_1 would be
 below 50. Stages that leave a tenth of the budget are replaced as those of `laminating` are.
@@ -45,7 +46,7 @@ class MedianElimination(Strategy):
 
     n_features: int | None = None
     delta: float = 0.1
-    scheme: str = "iid"
+    scheme: str = "order"
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> dict[str, float | str]:
         """With the number of features of the first stage."""
@@ -69,7 +70,8 @@ class MedianElimination(Strategy):
         stages = self._stages(step.n_features, step.n_examples, step.budget)
         features = step.sample_features(stages[0][0])
         for n, size in stages:
-            stumps = step.search(features[:n], step.draw(size, self.scheme))
+            best = features[:n]
+            stumps = step.race(best, [(best.size, size)], self.scheme)
             features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
         return stumps.best()
 

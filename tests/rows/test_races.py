@@ -77,7 +77,10 @@ def test_one_call_equals_searches_of_nested_samples(
         step, ledger = step_of(bank, weights(K, rows))
         last = step.race(features, plan)
         assert ledger.spent == sum(q * T for q, T in plan)
-        results.append([arrays(last), [arrays(record.stumps) for record in step._end()[0]]])
+        assert step._found(int(last.feature[-1]), int(last.threshold[-1]))[1] == plan[-1][1]
+        step, _ = step_of(bank, weights(K, rows))
+        again = step.race_again(features, [], plan)
+        results.append([arrays(last), [arrays(stumps) for stumps in again]])
     step, _ = step_of(both[1], weights(K, rows))
     by_hand, wanted = [], features
     for (q, _), sample in zip(plan, step.draw_nested([T for _, T in plan], "order"), strict=True):
@@ -93,7 +96,7 @@ def test_one_call_equals_searches_of_nested_samples(
 def test_one_call_is_used_where_there_are_tiles(
     both: tuple[FeatureBank, FeatureBank], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not for all examples, other schemes, members or mapped files."""
+    """Not for other schemes, members or mapped files; all examples are searched apart."""
 
     def refused(*_: Any) -> Any:
         raise ZeroDivisionError
@@ -108,6 +111,31 @@ def test_one_call_is_used_where_there_are_tiles(
     ):
         with pytest.raises(ZeroDivisionError):
             step_of(bank, w)[0].race(features, stages, scheme)
+
+
+@pytest.mark.parametrize("stages", [*RACES, [(64, 20), (16, N)], [(64, 20), (16, 60), (3, N)]])
+def test_features_to_search_again(
+    both: tuple[FeatureBank, FeatureBank], stages: list[tuple[int, int]]
+) -> None:
+    """They take the last places of a stage, up to half of them, in one call and else."""
+    features = np.arange(100, 100 + stages[0][0])
+    again = np.array([3, 101, 7, 9, 100, *range(20, 40)])
+    results = []
+    for bank in both:
+        step, _ = step_of(bank, weights(3, np.arange(N)))
+        results.append(step.race_again(features, again, stages))
+    for one, other in zip(*results, strict=True):
+        for a, b in zip(arrays(one), arrays(other), strict=True):
+            np.testing.assert_array_equal(a, b)
+    join = max(1, len(stages) - 2)
+    for at, (stumps, (q, _)) in enumerate(zip(results[0], stages, strict=True)):
+        before = results[0][at - 1] if at else stumps
+        order = np.argsort(-before.edge, kind="stable") if at else np.arange(q)
+        best = before.feature[order].tolist()[:q]
+        if at == join:
+            others = [f for f in again.tolist() if f not in best][: q // 2]
+            best = best[: q - len(others)] + others
+        assert stumps.feature.tolist() == best
 
 
 def test_work_space_of_few_races_is_kept(both: tuple[FeatureBank, FeatureBank]) -> None:

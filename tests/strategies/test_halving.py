@@ -274,14 +274,14 @@ def test_the_default_at_the_sizes_of_the_published_tables(
     n_examples: int, n_features: int, factor: int, first: list[int], n_stages: int
 ) -> None:
     plan = laminating_stages(None, n_examples, n_features, factor * n_examples)
-    assert plan[0] == first
+    assert plan[0] == tuple(first)
     assert len(plan) == n_stages
 
 
 def test_given_stages() -> None:
-    assert laminating_stages(8, 1000, 100, 2400) == [[8, 100], [4, 200], [2, 400]]
-    assert laminating_stages(8, 150, 100, 2400) == [[8, 100], [4, 150], [2, 150]]
-    assert laminating_stages(2, 150, 100, 20) == [[2, 10]]
+    assert laminating_stages(8, 1000, 100, 2400) == [(8, 100), (4, 200), (2, 400)]
+    assert laminating_stages(8, 150, 100, 2400) == [(8, 100), (4, 150), (2, 150)]
+    assert laminating_stages(2, 150, 100, 20) == [(2, 10)]
 
 
 @pytest.mark.parametrize("value", [0, 3, 2.5, "8"])

@@ -58,25 +58,33 @@ class Watched:
             self.searches.append(Searched(numbers, sample.size, sample.scheme, stumps, purpose))
             return stumps
 
-        def watched_race(
+        def watched_again(
             step: Step,
             features: Any,
+            again: Any,
             stages: Any,
             scheme: str = "order",
             purpose: str = "search",
-        ) -> Stumps:
+        ) -> list[Stumps]:
             """Search by search, which `tests/rows/test_races.py` holds to be the same."""
-            samples, stumps = watched_nested(step, [size for _, size in stages], scheme), None
-            for (n, _), sample in zip(stages, samples, strict=True):
-                stumps = watched_search(step, features[:n], sample, purpose)
-                features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
-            assert stumps is not None
-            return stumps
+            samples, found = watched_nested(step, [size for _, size in stages], scheme), []
+            for at, ((n, _), sample) in enumerate(zip(stages, samples, strict=True)):
+                candidates = features[:n]
+                if at == max(1, len(stages) - 2):
+                    others = again[~np.isin(again, candidates)][: n // 2]
+                    candidates = np.concatenate([candidates[: n - others.size], others])
+                found.append(watched_search(step, candidates, sample, purpose))
+                features = found[-1].feature[np.argsort(-found[-1].edge, kind="stable")]
+            return found
+
+        def watched_race(step: Step, features: Any, stages: Any, *how: str) -> Stumps:
+            return watched_again(step, features, np.empty(0, np.int64), stages, *how)[-1]
 
         monkeypatch.setattr(Step, "draw", watched_draw)
         monkeypatch.setattr(Step, "draw_nested", watched_nested)
         monkeypatch.setattr(Step, "search", watched_search)
         monkeypatch.setattr(Step, "race", watched_race)
+        monkeypatch.setattr(Step, "race_again", watched_again)
 
     def clear(self) -> None:
         """Forget all."""
