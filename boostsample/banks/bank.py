@@ -353,7 +353,7 @@ class FeatureBank(Bank):
 
     def race_tiles(self) -> RaceTiles | None:
         """As of `Bank`."""
-        return None if self._tiles is None else self._tiles.for_race(self.n_bins)
+        return None if self._tiles is None else self._tiles.for_race(self.n_bins, self.bins)
 
     def column(self, feature: int) -> NDArray[np.uint8]:
         """Bins of a feature: uint8 (N,); as of `Bank`, in less time."""

@@ -24,14 +24,18 @@ from boostsample.family import Family
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
 from boostsample.kernels.race import RaceTiles
-from boostsample.kernels.tiles import fill_tile, find_octets, gather_octets, gathered_stride
+from boostsample.kernels.tiles import (
+    TILE_LINE,
+    fill_tile,
+    find_octets,
+    gather_octets,
+    gathered_stride,
+)
 from boostsample.records.feature_tiles import TILE, FeatureTiles, feature_tiles
 
 #: With fewer examples, a search of few of them reads most cache lines of a column anyway.
 _FEWEST_EXAMPLES = 16_384
 _OCTET = 8
-#: A cache line that is read alone costs as much as so many in the order of memory.
-_ALONE = 3
 #: Bins of a search, in bytes, that are gathered at most.
 _MOST_GATHERED = 2**21
 _PROC, _GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -159,11 +163,11 @@ class TileCopy:
         """Bytes of memory besides the bins."""
         return self._places.nbytes + self._slots.nbytes + self._room.nbytes
 
-    def for_race(self, n_bins: NDArray[np.int16]) -> RaceTiles | None:
+    def for_race(self, n_bins: NDArray[np.int16], columns: Bytes) -> RaceTiles | None:
         """The arrays of a copy in memory; None of a mapped one, which each search checks."""
         if self._check is not None:
             return None
-        return RaceTiles(self.bins, self._n, self._places, self._slots, n_bins)
+        return RaceTiles(self.bins, self._n, self._places, self._slots, n_bins, columns)
 
     def compile(self) -> None:
         """Compile the kernels of `gather`."""
@@ -180,14 +184,14 @@ class TileCopy:
         n_rows = rows.size
         lines = self._n / TILE
         read = features.size * lines * -np.expm1(-n_rows / lines)
-        if _ALONE * n_rows >= read:
+        if TILE_LINE * n_rows >= read:
             return None
         places = self._places[features]
         octets, at = np.empty(places.size, np.int64), np.empty(places.size, np.int64)
         n_octets, n_tiles = find_octets(places, np.sort(places), self._slots, octets, at)
         stride = gathered_stride(n_rows)
         size = _OCTET * n_octets * stride
-        if _ALONE * n_tiles * n_rows >= read or size > _MOST_GATHERED:
+        if TILE_LINE * n_tiles * n_rows >= read or size > _MOST_GATHERED:
             return None
         if self._room.size < size:
             self._room = aligned(max(size, 2 * self._room.size), np.uint8)

@@ -9,6 +9,8 @@ bit. The cache of compiled kernels covers the files of all of them.
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +30,14 @@ from boostsample.kernels.array_layout import (
 from boostsample.kernels.draw import OrderRoom, draw_by_order, nth_key, order_room
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.kernels.search import SearchRoom, search_kernel
-from boostsample.kernels.tiles import find_octets, gather_octets, gathered_stride, stride_of
+from boostsample.kernels.tiles import (
+    TILE,
+    TILE_LINE,
+    find_octets,
+    gather_octets,
+    gathered_stride,
+    stride_of,
+)
 
 _OCTET = 8
 #: An int64 variable.
@@ -48,6 +57,8 @@ class RaceTiles(NamedTuple):
     slots : ndarray of int32, shape (8 * tiles,)
         Overwritten.
     n_bins : ndarray of int16, shape (F,)
+    columns : ndarray of uint8, shape (F, n)
+        The bins, feature after feature.
     """
 
     bins: Bytes
@@ -55,6 +66,7 @@ class RaceTiles(NamedTuple):
     places: Ints
     slots: Ints
     n_bins: Ints
+    columns: Bytes
 
 
 class RaceRows(NamedTuple):
@@ -99,8 +111,9 @@ class RaceRoom(NamedTuple):
     bins: Bytes
 
 
-def race_room(n_examples: int, size: int, n_features: int, width: int) -> RaceRoom:
-    """Work space for samples of up to `size` examples and up to so many features."""
+def race_room(n_examples: int, stages: Sequence[tuple[int, int]], width: int) -> RaceRoom:
+    """Work space for stages of Q features on T of N examples."""
+    n_features, size = stages[0][0], stages[-1][1]
     return RaceRoom(
         order_room(n_examples, size),
         np.empty(size, np.int32),
@@ -116,7 +129,7 @@ def race_room(n_examples: int, size: int, n_features: int, width: int) -> RaceRo
         np.empty(n_features, np.int64),
         np.empty(n_features, np.int64),
         np.empty(n_features, np.int16),
-        aligned(_OCTET * n_features * gathered_stride(size), np.uint8),
+        aligned(max(_OCTET * q * gathered_stride(t) for q, t in stages), np.uint8),
     )
 
 
@@ -234,11 +247,19 @@ def race_kernel(blocks: int, tail: int) -> Any:
                 places[q] = ordered[q] = tiles.places[wanted[q]]
                 n_bins[q] = tiles.n_bins[wanted[q]]
             _sort(ordered)
-            n_octets, _ = find_octets(places, ordered, tiles.slots, room.octets, at)
-            octets, stride = room.octets[:n_octets], stride_of(used)
-            gather_octets(tiles.bins, tiles.n, octets, columns, stride, room.bins)
-            n_rows = _OCTET * n_octets
-            bins = room.bins[: n_rows * stride].reshape((n_rows, stride))
+            n_octets, n_tiles = find_octets(places, ordered, tiles.slots, room.octets, at)
+            lines = tiles.n / TILE
+            read = wanted.size * lines * (1.0 - math.exp(-used / lines))
+            bins, at_columns = tiles.columns, columns
+            if TILE_LINE * n_tiles * used < read:
+                octets, stride = room.octets[:n_octets], stride_of(used)
+                gather_octets(tiles.bins, tiles.n, octets, columns, stride, room.bins)
+                n_rows = _OCTET * n_octets
+                bins = room.bins[: n_rows * stride].reshape((n_rows, stride))
+                at_columns = columns[:0]
+            else:
+                for q in range(wanted.size):
+                    at[q] = wanted[q]
             of_stage = SearchOutput(
                 found.thresholds[first:end],
                 found.votes[first:end],
@@ -246,7 +267,7 @@ def race_kernel(blocks: int, tail: int) -> Any:
                 found.divides[first:end],
                 found.below,
             )
-            sampled = Rows(_NONE, columns[:0], values, room.base, 1.0)
+            sampled = Rows(_NONE, at_columns, values, room.base, 1.0)
             search(
                 bins,
                 at,

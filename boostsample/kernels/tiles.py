@@ -12,7 +12,9 @@ from boostsample.jit.memory import on_stack, prefetch_first
 from boostsample.jit.vectors import transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
 
-_TILE, _OCTET = 64, 8
+TILE, _OCTET = 64, 8
+#: A cache line that is read alone costs as much as so many in the order of memory.
+TILE_LINE = 3
 #: Examples ahead that are prefetched, in whole octets.
 _AHEAD = 32
 
@@ -24,22 +26,22 @@ def fill_tile(bins: Bytes, n: int, features: Ints, tile: Bytes) -> None:
     Reads bins uint8 (F * n,), features int64 (at most 64,). Writes tile uint8 (n * 64,), 0 in the
     lanes without a feature.
     """
-    starts = on_stack(_TILE, np.int64)
-    for lane in range(_TILE):
+    starts = on_stack(TILE, np.int64)
+    for lane in range(TILE):
         starts[lane] = np.int64(features[min(lane, features.size - 1)]) * n
-    for first in range(0, n, _TILE):  # whole cache lines of the bins
-        end = min(n, first + _TILE)
+    for first in range(0, n, TILE):  # whole cache lines of the bins
+        end = min(n, first + TILE)
         whole = end - (end - first) % _OCTET
-        for lane in range(0, _TILE, _OCTET):
+        for lane in range(0, TILE, _OCTET):
             own = starts[lane : lane + _OCTET]
             for i in range(first, whole, _OCTET):
-                transpose_bytes(bins, own, i, tile, i * _TILE + lane, _TILE)
+                transpose_bytes(bins, own, i, tile, i * TILE + lane, TILE)
             for i in range(whole, end):
                 for t in range(_OCTET):
-                    tile[i * _TILE + lane + t] = bins[own[t] + i]
-        for i in range(first, end if features.size < _TILE else first):
-            for lane in range(features.size, _TILE):
-                tile[i * _TILE + lane] = 0
+                    tile[i * TILE + lane + t] = bins[own[t] + i]
+        for i in range(first, end if features.size < TILE else first):
+            for lane in range(features.size, TILE):
+                tile[i * TILE + lane] = 0
 
 
 @kernel
@@ -69,8 +71,8 @@ def find_octets(
 @inner_kernel
 def stride_of(n_rows: int) -> int:
     """`gathered_stride`, for kernels."""
-    lines = (n_rows + _TILE - 1) // _TILE
-    return _TILE * (lines + 1 - lines % 2)
+    lines = (n_rows + TILE - 1) // TILE
+    return TILE * (lines + 1 - lines % 2)
 
 
 def gathered_stride(n_rows: int) -> int:
@@ -78,8 +80,8 @@ def gathered_stride(n_rows: int) -> int:
 
     At a distance of a power of two, the features of an octet would share few sets of a cache.
     """
-    lines = -(-n_rows // _TILE)
-    return _TILE * (lines + 1 - lines % 2)
+    lines = -(-n_rows // TILE)
+    return TILE * (lines + 1 - lines % 2)
 
 
 @kernel
@@ -98,14 +100,14 @@ def gather_octets(
         tile = octets[first] // _OCTET
         while end < octets.size and octets[end] // _OCTET == tile:
             end += 1
-        base = tile * n * _TILE
+        base = tile * n * TILE
         for t in range(min(_AHEAD, size)):
-            prefetch_first(tiles, base + np.int64(examples[t]) * _TILE)
+            prefetch_first(tiles, base + np.int64(examples[t]) * TILE)
         for at in range(0, size, _OCTET):
             for t in range(at + _AHEAD, min(at + _AHEAD + _OCTET, size)):
-                prefetch_first(tiles, base + np.int64(examples[t]) * _TILE)
+                prefetch_first(tiles, base + np.int64(examples[t]) * TILE)
             for t in range(_OCTET):
-                starts[t] = np.int64(examples[min(at + t, size - 1)]) * _TILE
+                starts[t] = np.int64(examples[min(at + t, size - 1)]) * TILE
             for s in range(first, end):
                 lane = base + octets[s] % _OCTET * _OCTET
                 transpose_bytes(tiles, starts, lane, out, _OCTET * s * stride + at, stride)

@@ -398,7 +398,8 @@ def _compile(
         rare_search.write(empty_lists(1, 1), feature, weights.exact(), 0.0, output)
     if races:
         place, n_bins = np.zeros(1, np.int64), np.full(1, 2, np.int16)
-        tiles = RaceTiles(np.ones(3 * TILE, np.uint8), 3, place, np.empty(8, np.int32), n_bins)
+        of_tiles = np.ones(3 * TILE, np.uint8), 3, place, np.empty(8, np.int32)
+        tiles = RaceTiles(*of_tiles, n_bins, bins)
         Race([(1, 2)], 3, n_labels).run(weights.for_race(), feature, tiles, search, rng)
     votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
     cut = np.ones(1, np.int16), votes

@@ -131,7 +131,7 @@ class Race:
         self._counts, self._sizes = (np.array(numbers) for numbers in zip(*stages, strict=True))
         self._kernel, self._n_labels = race_kernel(*layout), n_labels
         width = LANES * layout[0] + layout[1]
-        self._room = race_room(n_examples, stages[-1][1], stages[0][0], width)
+        self._room = race_room(n_examples, stages, width)
         self._n = int(self._counts.sum())
         self._limits: RaceLimits | None = None
 
