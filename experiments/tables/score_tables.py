@@ -312,7 +312,8 @@ def _metric_notes(
         )
         if levels is None:
             notes[-1] += (
-                f"; the {axis} are the fewest that any run had spent at each mark, rounded down"
+                f"; the levels of {axis} are the least that any run had spent at each mark, "
+                "rounded down"
             )
     return notes
 

@@ -110,7 +110,7 @@ def test_at_equal_looks() -> None:
         ("10,000", "-4.00 (0.00)", "-4.00 (0.00)"),
         ("100,000", "-5.00 (0.00)", "-5.00 (0.00)"),
     )
-    assert "the looks are the fewest that any run had spent at each mark" in table.notes[1]
+    assert "the levels of looks are the least that any run had spent at each mark" in table.notes[1]
     table = only(folder, axis="looks", levels=[3e3, 4e5])
     # One of the two runs of b reaches 400,000: a mean of those that do would be a choice of runs.
     assert table.rows == (("3,000", "-3.48 (0.00)", "-"), ("400,000", "-", "-"))
