@@ -37,11 +37,12 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 class FeatureTiles(NamedTuple):
     """The order of the features; tile k is order[ends[k] : ends[k + 1]], F / tiles of them.
 
-    `uneven` is, of each family, the largest part by which its members in a tile differ from their
-    mean.
+    `family` is the number of the family of each feature in the order; `uneven` is, of each family,
+    the largest part by which its members in a tile differ from their mean.
     """
 
     order: NDArray[np.int64]
+    family: NDArray[np.integer]
     ends: NDArray[np.int64]
     uneven: tuple[float, ...]
 
@@ -68,7 +69,9 @@ def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
     held = np.bincount(family * n_tiles + tile, minlength=len(sizes) * n_tiles)
     means = np.array(sizes)[:, None] / n_tiles
     away = np.abs(held.reshape(means.size, n_tiles) - means).max(axis=1) / means[:, 0]
-    return FeatureTiles(order, ends, tuple(away.tolist()))
+    small = family.astype(np.int16 if len(sizes) < 2**15 else np.int32)  # sorted in less time
+    small.setflags(write=False)
+    return FeatureTiles(order, small, ends, tuple(away.tolist()))
 
 
 def _golden_step(size: int) -> int:
@@ -119,32 +122,48 @@ def sample_tile_members(
     drawn. None if that part is too large, if the pool has no tiles, or if a family is so small that
     most of the tiles are needed.
     """
-    tiles = feature_tiles(tuple(family.size for family in families))
-    if tiles is None:
+    sizes = tuple([family.size for family in families])
+    tiles = feature_tiles(sizes)
+    needed = _tiles_needed(sizes, tuple(counts))
+    if tiles is None or not needed:
         return None
     n_tiles = tiles.ends.size - 1
-    needed = 1
-    uneven = 0.0
-    for family, count, away in zip(families, counts, tiles.uneven, strict=True):
+    chosen = rng.choice(n_tiles, size=needed, replace=False, shuffle=False)
+    places = _places_in(tiles, chosen)
+    places = places[np.argsort(rng.random(places.size))]
+    number = tiles.family[places]
+    held = np.bincount(number, minlength=len(sizes))
+    while np.any(held < counts):
+        # One more tile, whose members come last: those of a tile with one less are as likely.
+        k = rng.choice(np.setdiff1d(np.arange(n_tiles), chosen))
+        chosen = np.append(chosen, k)
+        places = np.append(places, rng.permutation(_places_in(tiles, k[None])))
+        number = tiles.family[places]
+        held = np.bincount(number, minlength=len(sizes))
+    order = np.argsort(number, kind="stable")
+    starts = (np.cumsum(held) - held).tolist()
+    first = np.concatenate([order[a : a + n] for a, n in zip(starts, counts, strict=True)])
+    return np.asarray(tiles.order[places[first]], np.int64)
+
+
+@lru_cache(maxsize=64)
+def _tiles_needed(sizes: tuple[int, ...], counts: tuple[int, ...]) -> int:
+    """How many tiles `sample_tile_members` draws at first; 0 if it draws none."""
+    tiles = feature_tiles(sizes)
+    if tiles is None:
+        return 0
+    n_tiles, needed, uneven = tiles.ends.size - 1, 1, 0.0
+    for size, count, away in zip(sizes, counts, tiles.uneven, strict=True):
         uneven = max(uneven, away if count else 0.0)
-        in_tile = family.size // n_tiles  # at least so many, or one less, in every tile
+        in_tile = size // n_tiles  # at least so many, or one less, in every tile
         if count > needed * in_tile:
             needed = -(-count // in_tile) if in_tile else n_tiles
-    if needed > n_tiles or needed * _MEMBERS_A_TILE > sum(counts) or uneven > _MOST_UNEVEN * needed:
-        return None
-    chosen = rng.choice(n_tiles, size=needed, replace=False, shuffle=False).tolist()
-    held = np.concatenate([tiles.order[tiles.ends[k] : tiles.ends[k + 1]] for k in chosen])
-    held = held[np.argsort(rng.random(held.size))]
-    firsts = np.array([family.first for family in families])
-    number = np.searchsorted(firsts, held, side="right")
-    while np.any(np.bincount(number, minlength=firsts.size + 1)[1:] < counts):
-        # One more tile, whose members come last: those of a tile with one less are as likely.
-        k = int(rng.choice(np.setdiff1d(np.arange(n_tiles), chosen)))
-        chosen.append(k)
-        more = rng.permutation(tiles.order[tiles.ends[k] : tiles.ends[k + 1]])
-        held = np.append(held, more)
-        number = np.append(number, np.searchsorted(firsts, more, side="right"))
-    order = np.argsort(number, kind="stable")
-    ends = np.searchsorted(number[order], np.arange(1, firsts.size + 1))
-    places = np.concatenate([order[a : a + n] for a, n in zip(ends, counts, strict=True)])
-    return np.asarray(held[places], np.int64)
+    few = needed > n_tiles or needed * _MEMBERS_A_TILE > sum(counts)
+    return 0 if few or uneven > _MOST_UNEVEN * needed else needed
+
+
+def _places_in(tiles: FeatureTiles, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places in the order of the features of some tiles, tile after tile."""
+    first, end = tiles.ends[chosen], tiles.ends[chosen + 1]
+    places = first[:, None] + np.arange(TILE)
+    return np.asarray(places[places < end[:, None]])
