@@ -98,6 +98,8 @@ class RaceRoom(NamedTuple):
     drawn: Ints
     whole: Doubles
     keys: Doubles
+    lasts: Doubles
+    stages: Ints
     examples: Ints
     factors: Doubles
     columns: NDArray[np.int32]
@@ -118,7 +120,9 @@ def race_room(n_examples: int, stages: Sequence[tuple[int, int]], width: int) ->
         order_room(n_examples, size),
         np.empty(size, np.int32),
         np.empty(size),
-        np.empty(size + 1),
+        np.empty(size),
+        np.empty(len(stages)),
+        np.empty(size, np.int32),
         np.empty(size, np.int32),
         np.empty(size),
         np.empty(size, np.int32),
@@ -159,6 +163,34 @@ def _rank(edges: Doubles, features: Ints, best: Ints) -> None:
             n = min(n + 1, best.size)
     for k in range(n):
         best[k] = features[best[k]]
+
+
+@inner_kernel
+def _nest(most: int, sizes: Ints, room: RaceRoom) -> None:
+    """Write the first stage of each example drawn, and the key after those of each stage.
+
+    From the last stage on: each one is looked for in the examples of the next one.
+    """
+    keys, drawn, n = room.keys, room.columns, _NONE + most
+    for t in range(most):
+        keys[t], drawn[t] = room.order.keys[t], t
+    last = room.order.keys[most]
+    for s in range(sizes.size - 1, -1, -1):
+        size = sizes[s]
+        if size < n:
+            last = nth_key(keys, room.order.held, n, size, last)
+            ties, before = _NONE + size, n
+            for k in range(before):
+                ties -= keys[k] < last
+            n = _NONE
+            for k in range(before):
+                key, tied = keys[k], np.int64(keys[k] == last) * np.int64(ties > 0)
+                keys[n], drawn[n] = key, drawn[k]
+                ties -= tied
+                n += np.int64(key < last) + tied
+        room.lasts[s] = last
+        for k in range(n):
+            room.stages[np.int64(drawn[k])] = s
 
 
 @inner_kernel
@@ -209,28 +241,20 @@ def race_kernel(blocks: int, tail: int) -> Any:
         if not rows.is_current:
             totals(rows.values, rows.weight)
         most = draw_by_order(rows.weight, room.drawn.size, seed, room.order, room.drawn, room.whole)
-        for t in range(most + 1):
-            room.keys[t] = room.order.keys[t]
+        _nest(most, sizes, room)
         first = 0
         for s in range(sizes.size):
             size, end = sizes[s], first + counts[s]
             wanted = features[first:end]
             used: Any = most
             if size < most:
-                last = nth_key(room.keys, room.order.held, most, size, room.keys[most])
-                n_smaller = _NONE
+                used = _NONE
                 for t in range(most):
-                    n_smaller += room.keys[t] < last
-                ties, used = size - n_smaller, _NONE
-                for t in range(most):
-                    i = np.int64(room.drawn[t])
-                    if used < size:
-                        room.examples[used] = i
-                        factor = max(1.0, 1.0 / (last * np.float64(rows.weight[i])))
-                        room.factors[used] = factor / rows.mass
-                    tied = np.int64(room.keys[t] == last) * np.int64(ties > 0)
-                    ties -= tied
-                    used += np.int64(room.keys[t] < last) + tied
+                    room.examples[used] = room.drawn[t]
+                    used += room.stages[t] <= s
+                for t in range(used):
+                    weight = np.float64(rows.weight[np.int64(room.examples[t])])
+                    room.factors[t] = max(1.0, 1.0 / (room.lasts[s] * weight)) / rows.mass
             else:
                 for t in range(most):
                     room.examples[t] = room.drawn[t]

@@ -69,7 +69,9 @@ def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
     held = np.bincount(family * n_tiles + tile, minlength=len(sizes) * n_tiles)
     means = np.array(sizes)[:, None] / n_tiles
     away = np.abs(held.reshape(means.size, n_tiles) - means).max(axis=1) / means[:, 0]
-    small = family.astype(np.int16 if len(sizes) < 2**15 else np.int32)  # sorted in less time
+    small: NDArray[np.integer] = family.astype(
+        np.int16 if len(sizes) < 2**15 else np.int32
+    )  # sorted in less time
     small.setflags(write=False)
     return FeatureTiles(order, small, ends, tuple(away.tolist()))
 
