@@ -99,9 +99,9 @@ class BoostSampleClassifier(
     strategy : str or Strategy, default "auto"
         Chooses the features and examples of each search; a registered name, with settings if need
         be as in ``"ucb:exploration=0.1"``, or an instance. "auto" is, for up to 100 features,
-        ``uniform-naive`` with all of them and half of the examples, or seven tenths of 500 or more
-        examples of more than two classes; ``adaptive-halving`` for up to 3,000 features, and
-        ``screening`` above; see docs/default.md.
+        ``uniform-naive`` on half of the examples, with half of the features for two classes and all
+        for more, these from 500 examples on on seven tenths; ``adaptive-halving`` for up to 3,000
+        features, and ``screening`` above; see docs/default.md.
     learner : str or Learner, default "auto"
         The weak learner of each round; a registered name or an instance. "auto" is "tree". Up to
         100 features it has a leaf for each 25 training examples, 8 to 16 for two classes, 8 to 32
@@ -118,8 +118,8 @@ class BoostSampleClassifier(
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
-        F / 2 N or 7/10 F N, and 100 N up to 3,000 features; else the strategy's default, usually 10
-        N, of ``screening`` (F + 2,000) N for passes over all features, which are few.
+        F / 4 N, F / 2 N or 7/10 F N, and 100 N up to 3,000 features; else the strategy's default,
+        usually 10 N, of ``screening`` (F + 2,000) N for passes over all features, which are few.
     weight_init : {"balanced", "uniform"}, default "balanced"
         Initial label weights, [BK10] eq. 2 or 1/K; the same default as on the command line. With
         uniform ones, as in [DF11], every feature has the same best stump in the first round.
@@ -225,7 +225,7 @@ class BoostSampleClassifier(
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
         out of the model. With early stopping and `n_rounds` "auto" the column ``validation`` has
-        `eval_metric` after the rounds that were scored: the first 32, then 16 of each doubling, and
+        `eval_metric` after the rounds that were scored: the first 16, then 8 of each doubling, and
         the last; else NaN.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state; of the first member.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import copy
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -37,6 +37,13 @@ __all__ = [
     "Stumps",
     "sample_members",
 ]
+
+
+class OneSample(NamedTuple):
+    """Searches of `n_features` features on one sample of a scheme."""
+
+    n_features: int
+    scheme: str
 
 
 class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn ships no annotations
@@ -72,13 +79,15 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         params: dict[str, Any] = self.get_params(deep=False)
         return params
 
-    def scheme_of_all(self, pool: Pool, budget: int) -> str:  # an optional hook
-        """The scheme, if all searches are of all F features on one sample of budget // F examples.
+    def one_sample(self, pool: Pool, budget: int) -> OneSample | None:  # an optional hook
+        """Q and a scheme, if all searches are of Q features on one sample of budget // Q examples.
 
-        Their best stumps are chosen, without notes or random numbers beside the draws. The loop
-        may then make the searches of a tree in one call, to the same bits. Empty for others.
+        The features are all, or drawn first by
+        `boostsample.rows.sampling_schemes.random_features`. The best stump is chosen, without
+        notes or other random numbers. The loop may then make the searches of a tree in one call, to
+        the same bits. None for others.
         """
-        return ""
+        return None
 
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator

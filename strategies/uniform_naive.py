@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from boostsample.checks import check_n_features
-from boostsample.rows.sampling_schemes import known_scheme
+from boostsample.rows.sampling_schemes import drawn_from_seed, known_scheme, random_features
 from boostsample.step import Step
-from boostsample.strategy import Pool, Strategy, Stump
+from boostsample.strategy import OneSample, Pool, Strategy, Stump
 
 
 class UniformNaive(Strategy):
@@ -48,18 +48,17 @@ class UniformNaive(Strategy):
         known_scheme(self.scheme)
         check_n_features(self.n_features, pool.n_features, budget)
 
-    def scheme_of_all(self, pool: Pool, budget: int) -> str:
-        """The scheme, if all features are searched."""
-        same = type(self).choose is UniformNaive.choose
-        all_searched = self.n_features is not None and self.n_features >= pool.n_features
-        return self.scheme if same and all_searched else ""
+    def one_sample(self, pool: Pool, budget: int) -> OneSample | None:
+        """Q and the scheme, if Q is a setting and no small part of the features."""
+        if type(self).choose is not UniformNaive.choose or self.n_features is None:
+            return None
+        n = min(self.n_features, pool.n_features)
+        return OneSample(n, self.scheme) if drawn_from_seed(n, pool.n_features) else None
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""
         n = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
-        features = np.arange(n)
-        if n < step.n_features:
-            features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
+        features = random_features(step.rng, n, step.n_features)
         sample = step.draw(step.remaining // n, self.scheme)
         return step.search(features, sample).best()
 

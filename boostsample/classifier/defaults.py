@@ -36,7 +36,9 @@ _MOST_NARROW, MOST_WIDE = 100, 3000
 """Features of tables for `_NARROW` and for `_WIDE`; of more `_VERY_WIDE` is chosen."""
 _NARROW = "uniform-naive"
 _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
-"""Examples from which more than two classes are searched on so many of them, all different."""
+"""Examples from which more than two classes are searched on so many of them."""
+_FEWEST_DRAWN = 6
+"""Features of a search of two classes, at least."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
 _VERY_WIDE = "screening"
 _VERY_WIDE_SPREAD, _SPREAD_BUDGET = "successive-halving", "1000N"
@@ -68,8 +70,9 @@ def choose_settings(
 ) -> Chosen:
     """The settings in use, for N training examples, F features and K labels.
 
-    - `strategy` "auto" is ``uniform-naive`` with all features for F up to 100, on half of the
-      examples, drawn by weight; for K above 1 and N from 500 on it is seven tenths, all different.
+    - `strategy` "auto" is ``uniform-naive`` for F up to 100, with half of the features, at least
+      6, on half of the examples, all different; for K above 1 with all features, for N from 500 on
+      on seven tenths of the examples. With a budget that is given it searches all features.
       It is ``adaptive-halving`` with a budget of 100 N for F up to 3,000, and ``screening`` with
       its own above; of rows that are spread over shards (`spread`) it is ``successive-halving``
       with 1,000 N. A budget that is given takes the place of theirs.
@@ -82,7 +85,8 @@ def choose_settings(
     Two classes are one label.
 
     >>> choose_settings("auto", "auto", None, 1000, 21)
-    Chosen(strategy='uniform-naive:n_features=21', learner='tree:n_leaves=16', budget='10.5N')
+    Chosen(strategy='uniform-naive:n_features=11:scheme=distinct', learner='tree:n_leaves=16', \
+budget='5.5N')
     >>> choose_settings("auto", "auto", None, 1000, 21, 3)
     Chosen(strategy='uniform-naive:n_features=21:scheme=distinct', learner='tree:n_leaves=32', \
 budget='14.7N')
@@ -112,12 +116,13 @@ budget='14.7N')
         budget = f"{n_features}N" if budget is None else budget
         pays = budget_looks(budget, n_examples) >= n_features * n_examples
         return Chosen("full" if pays else _NARROW, learner, budget)
-    part, scheme = 0.5, ""
-    if several and n_examples >= _MANY_ROWS:
-        part, scheme = _MOST_ROWS_OF_SAMPLE, ":scheme=distinct"
-    budget = f"{part * n_features:g}N" if budget is None else budget
-    searched = min(n_features, budget_looks(budget, n_examples))
-    return Chosen(f"{_NARROW}:n_features={searched}{scheme}", learner, budget)
+    searched = n_features
+    if not several and budget is None:
+        searched = min(n_features, max(_FEWEST_DRAWN, -(-n_features // 2)))
+    part = _MOST_ROWS_OF_SAMPLE if several and n_examples >= _MANY_ROWS else 0.5
+    budget = f"{part * searched:g}N" if budget is None else budget
+    searched = min(searched, budget_looks(budget, n_examples))
+    return Chosen(f"{_NARROW}:n_features={searched}:scheme=distinct", learner, budget)
 
 
 def chooses_rounds(n_rounds: Any, warm_start: Any) -> bool:

@@ -21,6 +21,7 @@ from boostsample.classifier.prediction.probabilities import (
     best_temperature,
     log_probabilities,
     probabilities,
+    true_log_probabilities,
 )
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.history import MEMBER_COLUMN, VALIDATION_COLUMN
@@ -50,6 +51,7 @@ class EvalMetric:
         self._metric = metric
         self._offsets, self._multi_label = offsets, multi_label
         self._temperature: float | None = None
+        self._shifts = np.full(held.labels.shape[0], np.nan)
         labels = held.labels
         if labels.shape[1] == 1 and not multi_label:
             labels = np.hstack([-labels, labels])
@@ -114,13 +116,17 @@ class EvalMetric:
     def log_loss(self) -> float:
         """Mean of -log p of the true class; of several labels, mean over labels."""
         scores, offsets, temperature, _ = self._odds()
+        weight = self.held.weight
+        if scores.shape[1] > 1 and not self._multi_label:
+            of_row = true_log_probabilities(self.held, self._truth, temperature, self._shifts)
+            return -float(np.average(of_row, weights=weight))
         chances = log_probabilities(scores, offsets, temperature, self._multi_label)
         if self._multi_label:
             others = log_probabilities(-scores, -offsets, temperature, True)
             of_row = np.where(self._positive, chances, others).mean(axis=1)
         else:
             of_row = chances[self._positive]
-        return -float(np.average(of_row, weights=self.held.weight))
+        return -float(np.average(of_row, weights=weight))
 
     def _predicted(self) -> NDArray[np.int64]:
         """Class codes (n,), or 0 and 1 of labels (n, K)."""
@@ -129,7 +135,8 @@ class EvalMetric:
     def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
         """Scores, offsets and the best temperature of the scores."""
         offsets, multi_label = self._offsets, self._multi_label
-        self._temperature = best_temperature(self.held, offsets, multi_label, self._temperature)
+        begin = self._temperature, self._shifts
+        self._temperature = best_temperature(self.held, offsets, multi_label, *begin)
         return self.held.scores, offsets, self._temperature, multi_label
 
 
@@ -152,8 +159,8 @@ _DECIDES = VALIDATION_COLUMN.name
 _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
-_SCORED = 16
-"""Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last."""
+_SCORED = 8
+"""Rounds scored of each doubling of their number, from 16 on; all rounds before, and the last."""
 
 
 class RoundScores:

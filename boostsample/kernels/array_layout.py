@@ -53,7 +53,8 @@ class SearchOutput(NamedTuple):
     """Best stump of each feature: thresholds int64 (Q,), votes int8 (Q, K), edges float64 (Q,).
 
     divides bool (Q,): whether rows lie on both sides of the threshold. below int8 (Q, K): the votes
-    below the threshold; of no rows if they are the opposite ones.
+    below the threshold; of no rows if they are the opposite ones. Without columns, votes are not
+    wanted.
     """
 
     thresholds: NDArray[np.int64]

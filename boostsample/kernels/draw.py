@@ -204,6 +204,22 @@ _next_uniform: Any = _splitmix if COMPILED else _splitmix_twin
 
 
 @kernel
+def draw_features(seed: int, n_features: int, features: Ints) -> None:
+    """Different features of 0, ..., F - 1, ascending, each subset as likely as any other; O(F).
+
+    Writes features int64 (Q,), Q of at most F; random numbers are a hash of `seed`. Feature f is
+    taken with the probability of those still missing among those still to come (Knuth 1969, 3.4.2).
+    """
+    state = np.uint64(seed)
+    used: Any = np.int64(0)
+    for f in range(n_features):
+        state, uniform = _next_uniform(state)
+        if uniform * (n_features - f) < features.size - used:
+            features[used] = f
+            used += 1
+
+
+@kernel
 def draw_pivotal(
     weight: Floats, level: float, seed: int, taken: Bytes, examples: Ints, inclusion: Doubles
 ) -> int:

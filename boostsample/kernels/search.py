@@ -422,13 +422,15 @@ def search_kernel(blocks: int, tail: int) -> Any:
                 first += 1
             best = first_near(work.edges, first, n_thresholds, limits.tie)
             divides = best >= first
-        for at in range(0, last_at, PLANE):
-            add_below(histogram, blocks, best, at, work)
-        add_last_below(histogram, blocks, best, last_at, work)
         j = (best - 1) // LANES
         found.thresholds[q] = blocks[j] + best - LANES * j
         found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
         found.divides[q] = divides
+        if found.votes.shape[1] == 0:
+            return
+        for at in range(0, last_at, PLANE):
+            add_below(histogram, blocks, best, at, work)
+        add_last_below(histogram, blocks, best, last_at, work)
         twice = 1.0 if two_sided else 2.0
         for label in range(found.votes.shape[1]):
             above = base[label] - twice * work.below[label]
@@ -455,9 +457,9 @@ def search_kernel(blocks: int, tail: int) -> Any:
         sides wins, or else the lowest. Thresholds above the last bin in use are no candidates: they
         repeat the constant stump. room.hist, empty before and after, takes `rows_a_bin` rows a bin,
         which then move to room.sums; the rest of the room is overwritten. If `rough`, which needs
-        no more than `rows_a_bin` rows, sweeps are in float32. Writes `found`; edges are multiplied
-        by rows.scale and at most 1. They are those of opposite votes, or of votes of both sides if
-        `found` has room for these. O(Q T P / 8).
+        no more than `rows_a_bin` rows, sweeps are in float32. Writes `found`, without votes if it
+        has no room for them; edges are multiplied by rows.scale and at most 1. They are those of
+        opposite votes, or of votes of both sides if `found` has rows for these. O(Q T P / 8).
         """
         work = _SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         rough_work = _SweepWork(

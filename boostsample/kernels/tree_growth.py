@@ -1,8 +1,9 @@
 """Growth of a whole tree in one call: draws, searches, splits and label sums of all its nodes.
 
 It does what `boostsample.learners.tree.Tree` does by single searches, to the same bits: each node
-is a two-sided search of all features on a sample of different examples, and the leaf whose split
-gains most is split next. Between two small nodes, calls from Python take longer than the work.
+is a two-sided search of all features, or of some drawn at random, on a sample of different
+examples, and the leaf whose split gains most is split next. Between two small nodes, calls from
+Python take longer than the work.
 """
 
 from __future__ import annotations
@@ -17,7 +18,12 @@ from boostsample.jit.compile_kernels import inner_kernel, kernel_for
 from boostsample.jit.memory import on_stack
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints, Rows, SearchOutput
-from boostsample.kernels.draw import cumulate_for_draw, draw_pivotal, inclusion_level
+from boostsample.kernels.draw import (
+    cumulate_for_draw,
+    draw_features,
+    draw_pivotal,
+    inclusion_level,
+)
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.search import SearchRoom, search_kernel
 
@@ -65,8 +71,9 @@ class GrowthRoom(NamedTuple):
     `order` int32 (n,) begins as 0, 1, ... and ends in the order of the leaves; `spare`, `columns`
     int32 (n,). `values` float32 (n P,), `weight` float32 (n,), `ends` float64 of
     `draw.cumulate_for_draw`. `part_sums` float64 (parts, P), `part_masses` float64 (parts,).
-    `taken` uint8 (n + 1,). `examples` int32 and `shares` float64 (T + 1,), `sampled` float32 (T P,)
-    for samples of T rows; `base` and `sums` float64 (P,).
+    `taken` uint8 (n + 1,). `features` int64 and `n_bins` int16 (Q,) of a search of Q features: all
+    features, or room for those that are drawn. `examples` int32 and `shares` float64 (T + 1,),
+    `sampled` float32 (T P,) for samples of T rows; `base` and `sums` float64 (P,).
     """
 
     order: Ints
@@ -78,6 +85,8 @@ class GrowthRoom(NamedTuple):
     part_sums: Doubles
     part_masses: Doubles
     taken: Bytes
+    features: Ints
+    n_bins: Ints
     examples: NDArray[np.int32]
     shares: Doubles
     sampled: Floats
@@ -221,7 +230,6 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
     @kernel
     def grow(
         bins: Bytes,
-        features: Ints,
         n_bins: Ints,
         run: Rows,
         run_mass: float,
@@ -234,16 +242,18 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
     ) -> None:
         """Grow a tree best first.
 
-        Reads bins uint8 (F, n), features 0, ..., F - 1, the rows of the run and their mass, and
-        seeds int64 (2 L - 3,) of the draws. Writes `nodes`; `found` has room for F features.
-        O(F T P / 8) for each node, T the rows of its sample.
+        Reads bins uint8 (F, n), n_bins int16 (F,), the rows of the run and their mass, and seeds
+        int64 (2 L - 3, 1) of the draws of examples, or (2 L - 3, 2) if Q features are drawn before.
+        Writes `nodes`; `found` has room for Q features. O(Q T P / 8) for each node, T the rows of
+        its sample.
         """
-        n_all, n_labels, n_features = run.values.size // width, nodes.sums.shape[1], features.size
+        n_all, n_labels, n_features = run.values.size // width, nodes.sums.shape[1], n_bins.size
         none: Any = np.int64(0)
         n_nodes, n_searches, n_leaves, fresh = 1, 0, 1, 0
         nodes.first[0], nodes.end[0] = 0, n_all
         nodes.below[0] = nodes.search[0] = -1
         work = on_stack(128, np.float64)[:n_labels]
+        features, of_features = room.features, room.n_bins
         below_known = above_known = True
         while True:
             for node in range(fresh, n_nodes):
@@ -295,15 +305,20 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                         continue
 
                 # Draw
+                seed = seeds[n_searches, seeds.shape[1] - 1]
+                if features.size < n_features:
+                    draw_features(seeds[n_searches, 0], n_features, features)
+                    for q in range(features.size):
+                        of_features[q] = n_bins[features[q]]
                 size = max(plan.budget * n // n_all, min(plan.budget, plan.least_budget))
-                size //= n_features
+                size //= features.size
                 weight, ends = room.weight[:n], room.ends[: -(-n // 16)]
                 totals(values, weight)
                 cumulate_for_draw(weight, ends)
                 level = inclusion_level(weight, size)
                 examples, shares = room.examples[: size + 1], room.shares[: size + 1]
                 taken = room.taken[: n + 1]
-                used = draw_pivotal(weight, level, seeds[n_searches], taken, examples, shares)
+                used = draw_pivotal(weight, level, seed, taken, examples, shares)
                 examples, shares = examples[:used], shares[:used]
                 for t in range(used):
                     shares[t] = 1.0 / (shares[t] * ends[ends.size - 1])
@@ -319,13 +334,13 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                 tie += plan.rough_tie * rough
                 rows = Rows(none, examples, sampled, room.base, 1.0)
                 precision = plan.rows_a_bin, rough
-                search(bins, features, n_bins, rows, tie, *precision, search_room, found)
+                search(bins, features, of_features, rows, tie, *precision, search_room, found)
                 best = 0
-                for q in range(n_features):
+                for q in range(features.size):
                     if found.edges[q] > found.edges[best]:
                         best = q
                 if not found.divides[best]:
-                    for q in range(best, n_features):
+                    for q in range(best, features.size):
                         if found.divides[q] and found.edges[q] == found.edges[best]:
                             best = q
                             break

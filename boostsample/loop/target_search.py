@@ -74,6 +74,7 @@ class TargetSearch:
         self._most = max_model_features
         self._growth: Growth | None = None
         self._learns = type(strategy).learn is not Strategy.learn
+        self._n_searched = 0
         if max_model_features is not None and max_model_features < pool.n_features:
             self._check(pool.n_examples, max_model_features)
         self._start(None)
@@ -203,12 +204,13 @@ class TargetSearch:
     def prepare_growth(self, n_leaves: int) -> bool:
         """Whether `grow` makes the trees of so many leaves that single searches would make.
 
-        The strategy must search all features on one sample and learn nothing.
+        The strategy must search on one sample and learn nothing.
         """
         strategy = self._strategy
-        scheme = strategy.scheme_of_all(self._pool, self._budget)
-        if n_leaves >= 2 and self._most is None and scheme and not self._learns:
-            searches = Searches(n_leaves, self._budget, LEAST_BUDGET)
+        found = strategy.one_sample(self._pool, self._budget)
+        if n_leaves >= 2 and self._most is None and found is not None and not self._learns:
+            self._n_searched, scheme = found
+            searches = Searches(n_leaves, self._budget, LEAST_BUDGET, self._n_searched)
             self._growth = self._run.growth(searches, scheme)
         return self._growth is not None
 
@@ -221,7 +223,7 @@ class TargetSearch:
         first = [family.first for family in self._families]
         family = np.searchsorted(first, feature, "right") - 1
         names = [self._families[at].name for at in family.tolist()]
-        self.rows = tree.history(self.round, names, values, self._pool.n_features)
+        self.rows = tree.history(self.round, names, values, self._n_searched)
         self.hopeless = False
         return tree, values
 

@@ -155,8 +155,8 @@ class NodeRows(WeightedRows):
         if self._has_room:
             super().release()
 
-    def growth_room(self, n_sampled: int) -> GrowthRoom:
-        """The room of this object for `TreeGrowth`, and more for samples of so many rows."""
+    def growth_room(self, n_features: int, n_sampled: int) -> GrowthRoom:
+        """The room of this object for `TreeGrowth`, and more for so many features and rows."""
         self._make_room()
         self._stretch = None
         n = self._weights.n_examples
@@ -164,9 +164,11 @@ class NodeRows(WeightedRows):
         sampled = aligned(shares.size * self.width, np.float32)
         own = self._order, self._spare, self._columns_room, *self._room
         part_sums, part_masses, ends = self._part_room
-        of_draw = np.empty(n + 1, np.uint8), examples, shares, sampled
-        sums = np.empty(self.width), np.empty(self.width)
-        return GrowthRoom(*own, ends, part_sums, part_masses, *of_draw, *sums)
+        features, n_bins = np.arange(n_features), np.empty(n_features, np.int16)
+        of_draw = np.empty(n + 1, np.uint8), features, n_bins
+        of_sample = sampled, np.empty(self.width), np.empty(self.width)
+        rest: tuple[Any, ...] = (*of_draw, examples, shares, *of_sample)
+        return GrowthRoom(*own, ends, part_sums, part_masses, *rest)
 
     def update(self, leaves: Iterable[Leaf], factors: Factors) -> None:
         """Update the weights of the run by the base classifier with these leaves; O(N).
@@ -288,7 +290,7 @@ class LocalRows:
         alone = self.weights.threads.n == 1 or searches.budget * self.weights.width <= _MOST_ALONE
         if not (alone and growth_possible(searches, scheme, self.bank, self.weights)):
             return None
-        room = self.nodes.growth_room(searches.budget // self.n_features)
+        room = self.nodes.growth_room(searches.n_features, searches.budget // searches.n_features)
         return TreeGrowth(self.bank, self.weights, searches, room)
 
     def update(self, cut: StumpCut, factors: Factors) -> None:

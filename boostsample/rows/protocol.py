@@ -49,11 +49,12 @@ class StumpCut(Protocol):
 
 
 class Searches(NamedTuple):
-    """Searches of trees of some leaves: budgets of all N examples, and the least of some."""
+    """Searches of Q features for trees of some leaves: budgets of all N examples, and the least."""
 
     n_leaves: int
     budget: int
     least_budget: int
+    n_features: int
 
 
 class Leaf(NamedTuple):

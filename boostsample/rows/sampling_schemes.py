@@ -65,6 +65,25 @@ def _pick(weight: Floats, ends: Doubles, size: int, gaps: Doubles, scale: float)
     return DrawnSample(examples[:used], factors[:used])
 
 
+def drawn_from_seed(n: int, n_features: int) -> bool:
+    """Whether `random_features` takes at most one random number: n is an eighth of F or more."""
+    return 8 * n >= n_features
+
+
+def random_features(rng: np.random.Generator, n: int, n_features: int) -> NDArray[np.int64]:
+    """Draw n different ones of F features, int64 (n,); all of them, in order, if n is F.
+
+    O(F), ascending and from one seed if `drawn_from_seed`, else O(n).
+    """
+    if n >= n_features:
+        return np.arange(n_features)
+    if not drawn_from_seed(n, n_features):
+        return rng.choice(n_features, size=n, replace=False, shuffle=False)
+    features = np.empty(n, np.int64)
+    kernels.draw_features(int(rng.integers(1 << 63)), n_features, features)
+    return features
+
+
 def draw_iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:
     """Independent draws with probability w_i ([DF11] eq. 4-6): O(T log N).
 

@@ -29,8 +29,8 @@ SCHEME = "distinct"
 
 
 def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: SignedWeights) -> bool:
-    """Whether columns are in memory, and a node of 2 examples or more searches all on a part."""
-    n_examples, n_features = weights.n_examples, int(bank.n_features)
+    """Whether columns are in memory, and a node of 2 examples or more searches Q on a part."""
+    n_examples, n_features = weights.n_examples, searches.n_features
     n = np.arange(2, n_examples + 1)
     looks = np.maximum(
         searches.budget * n // n_examples, min(searches.budget, searches.least_budget)
@@ -42,7 +42,7 @@ def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: Signed
 
 
 class TreeGrowth:
-    """Grows trees on all features of a bank in memory: implements `Growth`."""
+    """Grows trees on the features of a bank in memory: implements `Growth`."""
 
     def __init__(
         self, bank: Bank, weights: SignedWeights, searches: Searches, room: GrowthRoom
@@ -50,13 +50,15 @@ class TreeGrowth:
         features, n_labels = np.arange(int(bank.n_features)), weights.n_labels
         bins, at, *_ = bank.view(features)
         self._bank, self._weights = bank, weights
-        self._reads = bins, at, bank.n_bins[features]
-        self._plan = GrowthPlan(*searches, FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
+        room.n_bins[:] = bank.n_bins[: searches.n_features]
+        self._reads = bins, bank.n_bins[at]
+        self._draws = 1 if searches.n_features == features.size else 2
+        self._plan = GrowthPlan(*searches[:3], FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
         self._grow = growth_kernels(*row_layout(n_labels)).grow
         self._nodes = nodes_room(searches.n_leaves, n_labels)
-        found = found_room(features.size, n_labels, two_sided=True)
+        found = found_room(searches.n_features, 0, two_sided=True)
         self._writes = room, search_room(n_labels), found, self._nodes
-        compiled_address(self._grow, self._arguments(_seeds(np.random.default_rng(0), 1)))
+        compiled_address(self._grow, self._arguments(self._seeds(np.random.default_rng(0), 1)))
 
     def _arguments(self, seeds: NDArray[np.int64]) -> tuple[Any, ...]:
         rows = self._weights.exact(), self._weights.mass
@@ -65,9 +67,9 @@ class TreeGrowth:
     def grow(self, rng: np.random.Generator) -> GrownNodes:
         """As of `Growth`."""
         stream = rng.bit_generator.state
-        self._grow(*self._arguments(_seeds(rng, 2 * self._plan.n_leaves - 3)))
+        self._grow(*self._arguments(self._seeds(rng, 2 * self._plan.n_leaves - 3)))
         rng.bit_generator.state = stream
-        _seeds(rng, int(self._nodes.counts[1]))
+        self._seeds(rng, int(self._nodes.counts[1]))
         return self._nodes
 
     def raw_thresholds(
@@ -79,7 +81,6 @@ class TreeGrowth:
         numbers: list[float] = values.tolist()
         return numbers
 
-
-def _seeds(rng: np.random.Generator, n: int) -> NDArray[np.int64]:
-    """Those of n draws of `sampling_schemes.pivotal`."""
-    return rng.integers(1 << 63, size=n)
+    def _seeds(self, rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+        """Those of n draws of features, unless all are searched, and of examples."""
+        return rng.integers(1 << 63, size=(n, self._draws))

@@ -42,7 +42,7 @@ def noisy(request: pytest.FixtureRequest) -> Data:
     """Columns of ten values, all of them in every fold, so that all models have the same cuts."""
     r = np.random.default_rng(request.param)
     X = r.integers(0, 10, (240, 3)).astype(float)
-    return X, np.clip((X[:, 0] / 4 + 0.6 * r.normal(size=240)).astype(int), 0, request.param - 1)
+    return X, np.clip((X[:, 0] / 4 + 0.7 * r.normal(size=240)).astype(int), 0, request.param - 1)
 
 
 def edges(model: BoostSampleClassifier) -> list[float]:

@@ -31,11 +31,11 @@ def test_leaves_by_the_number_of_examples(
 @pytest.mark.parametrize(
     ("n_features", "budget", "strategy", "looks"),
     [
-        (1, None, "uniform-naive:n_features=1", "0.5N"),
-        (7, None, "uniform-naive:n_features=7", "3.5N"),
-        (100, None, "uniform-naive:n_features=100", "50N"),
-        (7, "7N", "uniform-naive:n_features=7", "7N"),
-        (7, 6, "uniform-naive:n_features=6", 6),
+        (1, None, "uniform-naive:n_features=1:scheme=distinct", "0.5N"),
+        (7, None, "uniform-naive:n_features=6:scheme=distinct", "3N"),
+        (100, None, "uniform-naive:n_features=50:scheme=distinct", "25N"),
+        (7, "7N", "uniform-naive:n_features=7:scheme=distinct", "7N"),
+        (7, 6, "uniform-naive:n_features=6:scheme=distinct", 6),
         (101, None, "adaptive-halving", "100N"),
         (3000, "7N", "adaptive-halving", "7N"),
         (3001, None, "screening", None),
@@ -61,9 +61,9 @@ def test_a_limit_on_the_features(budget: Any, strategy: str, n_labels: int) -> N
 @pytest.mark.parametrize(
     ("n", "n_labels", "strategy", "budget"),
     [
-        (499, 3, "uniform-naive:n_features=10", "5N"),
+        (499, 3, "uniform-naive:n_features=10:scheme=distinct", "5N"),
         (500, 3, "uniform-naive:n_features=10:scheme=distinct", "7N"),
-        (10**6, 1, "uniform-naive:n_features=10", "5N"),
+        (10**6, 1, "uniform-naive:n_features=6:scheme=distinct", "3N"),
     ],
 )
 def test_more_classes_are_searched_on_more_rows(
@@ -79,10 +79,10 @@ def test_a_fit_without_settings(digits: Data) -> None:
         model = BoostSampleClassifier(strategy, n_rounds=3, random_state=0, **settings).fit(X, y)
         return [(row["search"], row["feature"], row["edge_estimated"]) for row in model.history_]
 
-    half = {"budget": "32N", "learner": "tree:n_leaves=12", "learning_rate": 0.2}
-    for labels in (y, y > 4):
-        named = history(X, "uniform-naive:n_features=64", y=labels, **half)
-        assert history(X, y=labels) == named
+    tree = {"learner": "tree:n_leaves=12", "learning_rate": 0.2}
+    for labels, n_features, budget in ((y, 64, "32N"), (y > 4, 32, "16N")):
+        strategy = f"uniform-naive:n_features={n_features}:scheme=distinct"
+        assert history(X, y=labels) == history(X, strategy, y=labels, budget=budget, **tree)
     wide = np.hstack([X, X[:, ::-1]])
     assert history(wide) == history(
         wide, "adaptive-halving", learner="tree:n_leaves=6", budget="100N"

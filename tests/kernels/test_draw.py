@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any
 
@@ -153,3 +154,16 @@ def test_nested_picks_are_picks_one_after_another() -> None:
         assert examples[first:end].tolist() == single[:n].tolist()
         np.testing.assert_allclose(factors[first:end], shares[:n] * size, rtol=1e-12)
         first, gap = end, gap + size + extra
+
+
+@pytest.mark.parametrize(("q", "n_features"), [(1, 1), (1, 3), (2, 5), (5, 5)])
+def test_drawn_features_are_different_and_any_subset_is_as_likely(q: int, n_features: int) -> None:
+    features, n = np.empty(q, np.int64), 3000 if COMPILED else 200
+    counts = Counter[tuple[int, ...]]()
+    for seed in range(n):
+        draw.draw_features(seed, n_features, features)
+        counts[tuple(features.tolist())] += 1
+    subsets = list(itertools.combinations(range(n_features), q))
+    assert set(counts) <= set(subsets)
+    expected = n / len(subsets)
+    assert all(abs(counts[one] - expected) <= 5.0 * expected**0.5 for one in subsets)

@@ -47,11 +47,11 @@ class Choosing(UniformNaive):
 def booster(
     X: Any, y: Any, learner: Tree, strategy: Any = None, rows: Any = None, **settings: Any
 ) -> Booster:
-    """A booster whose searches are of all features on seven tenths of the examples."""
+    """A booster whose searches are of all features, or some, on seven tenths of the examples."""
     bank = FeatureBank.build([Columns(range(X.shape[1]))], X)
     if strategy is None:
         strategy = UniformNaive(n_features=X.shape[1], scheme="distinct")
-    budget = f"{0.7 * X.shape[1]:g}N"
+    budget = f"{0.7 * (strategy.n_features or X.shape[1]):g}N"
     rows = np.arange(len(X)) if rows is None else rows
     Y = encode(y, int(y.max()) + 1)[rows]
     return Booster(bank, rows, Y, strategy, learner, 20, budget, rng=0, **settings)
@@ -118,6 +118,18 @@ def test_grown_trees_are_those_of_single_searches(kind: str, n_leaves: int) -> N
     assert runs[0].small_state() == runs[1].small_state()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_features", [6, 7])
+def test_features_may_be_drawn_for_each_search(kind: str, n_features: int) -> None:
+    X, y = table(kind)
+    strategy = UniformNaive(n_features=n_features, scheme="distinct")
+    runs = [booster(X, y, learner(16), strategy) for learner in (Tree, OneByOne)]
+    assert [run._grows for run in runs] == [True, False]
+    grown, single = (plain(trained(run, 6)) for run in runs)
+    assert grown == single
+    assert runs[0].small_state() == runs[1].small_state()
+
+
 @pytest.mark.parametrize("rows", [np.arange(20, 70), np.arange(0, 80, 2)[::-1].copy()])
 def test_rows_may_be_any_of_the_bank(rows: Any) -> None:
     X, y = table("three classes")
@@ -144,7 +156,7 @@ def test_a_grown_run_can_be_replayed() -> None:
         (Tree(6, min_leaf=2), None),
         (Tree(6, min_weight=0.01), None),
         (Tree(6, max_depth=2), None),
-        (Tree(6), UniformNaive(n_features=7, scheme="distinct")),
+        (Tree(6), UniformNaive(n_features=None, scheme="distinct")),
         (Tree(6), UniformNaive(n_features=8, scheme="mvs")),
         (Tree(6), Learning(n_features=8, scheme="distinct")),
         (Tree(6), Choosing(n_features=8, scheme="distinct")),

@@ -63,7 +63,7 @@ _SPREAD = 0.5
 """Of the logarithm of the best temperature about that of the rule."""
 _WRONG = 0.3
 """Rows that are wrong beside those held out; 0, 0.1 and 1 had higher losses on other rows."""
-_STEP, _TOLERANCE = 0.1, 1e-3
+_STEP, _TOLERANCE = 0.05, 1e-3
 _LARGEST_LOGIT = 30.0
 """Of any row of a calibrated model: from 37 on, float64 rounds the probability to 1."""
 
@@ -156,6 +156,23 @@ def log_loss_slope(
     return math.fsum(slopes.tolist())
 
 
+def true_log_probabilities(
+    held: HeldScores,
+    codes: NDArray[np.int64],
+    temperature: float,
+    shifts: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The logarithm of the probability of one of K >= 2 classes for each row, to 1e-6: (n,).
+
+    `shifts` are as for `log_loss_slope`.
+    """
+    rows, scores, nothing = np.arange(codes.size), held.scores, np.zeros(held.scores.shape[1])
+    arguments = scores, np.zeros_like(scores), held.weight, nothing, temperature, False
+    log_loss_slope(*arguments, shifts, held.threads)
+    below = (scores[rows, codes] - scores.max(axis=1)) * (2.0 / temperature)
+    return np.asarray(log_expit(below + shifts))
+
+
 def _class_logits(scores: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
     """Logits of the probabilities of classes, float64 (n, C)."""
     if scores.shape[1] == 1:
@@ -243,15 +260,19 @@ def best_temperature(
     offsets: NDArray[np.float64],
     multi_label: bool,
     start: float | None = None,
+    shifts: NDArray[np.float64] | None = None,
 ) -> float:
-    """The temperature of least log loss and distance from the rule, as above; begins at `start`."""
+    """The temperature of least log loss and distance from the rule, as above; begins at `start`.
+
+    `shifts` are as for `log_loss_slope`; those of other scores serve as a beginning, too.
+    """
     n, n_labels = held.labels.shape
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
     rule = rule_temperature(held.largest, held.edges, offsets, multi_label)
     distance = float(held.weight.mean()) / _SPREAD**2
-    shifts = np.full(n, np.nan)
+    shifts = np.full(n, np.nan) if shifts is None else shifts
 
     @functools.cache
     def slope(log_temperature: float) -> float:
