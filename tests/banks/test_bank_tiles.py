@@ -41,7 +41,7 @@ ROWS = np.array([N - 1, 0, 7])
 @pytest.fixture(autouse=True)
 def always_read(small_tiles: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tiles are read whatever is faster."""
-    monkeypatch.setattr(bank_tiles, "_ALONE", 0)
+    monkeypatch.setattr(bank_tiles, "TILE_LINE", 0)
 
 
 @pytest.fixture

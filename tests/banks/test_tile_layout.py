@@ -37,7 +37,7 @@ def gathered(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
             sizes.append((features.size, rows.size))
         return bins
 
-    monkeypatch.setattr(module, "_ALONE", 0)
+    monkeypatch.setattr(module, "TILE_LINE", 0)
     monkeypatch.setattr(module.TileCopy, "gather", watched)
     return sizes
 

@@ -44,7 +44,7 @@ class _Scripted:
 
 
 def naive_points(n_rounds: int) -> list[int]:
-    """The rounds scored: all of the first 16, then 8 of each doubling, and the last."""
+    """The rounds scored before the last: all of the first 16, then 8 of each doubling."""
     points = [1]
     while points[-1] < n_rounds:
         points.append(points[-1] + max(1, points[-1] // 8))
@@ -185,7 +185,7 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     stages = list(whole.staged_predict(X[400:]))
     expected = [100 * np.average(stage != y[400:], weights=weight) for stage in stages]
     np.testing.assert_allclose(model.validation_error_, expected)
-    scored = {at: expected[at - 1] for at in naive_points(40)}
+    scored = {at: expected[at - 1] for at in (*naive_points(40), 40)}
     assert model.n_rounds_ == len(model.model_) == naive_choice(scored)
     columns = {
         name: [row[name] for row in model.history_]

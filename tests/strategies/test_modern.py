@@ -147,7 +147,7 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
         row = run.next_round().rows[0]
         expected = naive.median_elimination(n, 3000, 0.2)
         sizes = [min(N, int(t)) for _, t in expected]
-        assert watched.draws == [(size, "iid") for size in sizes]
+        assert watched.nested == [([size], "order") for size in sizes]
         assert [len(search.features) for search in watched.searches] == [q for q, _ in expected]
         for search, then in itertools.pairwise(watched.searches):
             left = [search.features[k] for k in order_of(search.edges)]

@@ -50,7 +50,7 @@ def test_a_model_from_a_file_to_predictions(files: Path, table: Any, cli: Comman
     assert out[0].startswith("flowers.csv: 150 rows; columns: 4 of numbers (sepal length (cm), ")
     assert out[0].endswith("1 of categories (soil); missing values: 2")
     assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
-    assert out[2].startswith("UniformNaive(n_features=7): 5 rounds, ")
+    assert out[2].startswith("UniformNaive(n_features=7, scheme='distinct'): 5 rounds, ")
     assert out[-2].startswith("model: m.bsm, ")
     assert out[-1].startswith("held out: 150 of 150 rows, predicted by 5 fits without them: error ")
     X = table.drop(columns=["species", "plot"])
