@@ -18,6 +18,26 @@ log loss           mean of -ln p. p_l = 1 / (1 + exp(-2 f_l)) of label l, which 
 
 The probabilities are those of the initial weights: balanced weights give a rare class a higher one.
 
+Five metrics are functions of the ranks of scores, and NaN for other data. The first three are those
+of BoosTexter [SS00], for multi-label data: labels are ranked by f_l in each example; examples
+without a label are left out. A label's rank is the number of labels of an equal or higher score:
+ties count against. The other two are for two classes, within the groups (queries) of the data that
+have both; without groups all examples are one group. Ties count half in the pairwise loss, and NDCG
+takes the mean over the orders of tied examples.
+
+=================  ===============================================================================
+one-error          part of the examples with a wrong label at rank 1.
+coverage           mean of (largest rank of a true label) - 1.
+average precision  mean over the true labels l of (true labels ranked as high as l) / (rank of l),
+                   then over the examples.
+pairwise loss      part of the pairs of a positive and a negative example of the same group with the
+                   negative one higher: 1 - AUC for one group.
+NDCG               mean over groups of DCG / (largest DCG), DCG the sum of 1 / log2(1 + rank) over
+                   the positive examples.
+=================  ===============================================================================
+
+- [SS00] Schapire and Singer, BoosTexter: A boosting-based system for text categorization, Machine
+  Learning 39, 2000, sec. 5.
 - [FHT00] Friedman, Hastie and Tibshirani, Additive logistic regression, Annals of Statistics 28,
   2000, sec. 4.
 """
@@ -26,6 +46,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +97,143 @@ def log_loss(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     return float(-np.take_along_axis(log_p, y[:, None], axis=1).mean())
 
 
+def one_error(
+    scores: NDArray[np.float64],
+    y: NDArray[np.integer],
+    groups: NDArray[np.integer] | None = None,
+) -> float:
+    """One-error of the labels ranked by `scores`, float64 (n, K); `y` is 0 and 1 (n, K).
+
+    NaN for classes, or if no example has a label.
+
+    >>> one_error(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 1.0]]), np.array([[1, 0, 1], [1, 0, 0]]))
+    0.5
+    """
+    if y.ndim == 1:
+        return float("nan")
+    best = [np.where(y == value, scores, -np.inf).max(axis=1) for value in (0, 1)]
+    return _mean(np.where(y.any(axis=1), best[0] >= best[1], np.nan))
+
+
+def coverage(
+    scores: NDArray[np.float64],
+    y: NDArray[np.integer],
+    groups: NDArray[np.integer] | None = None,
+) -> float:
+    """Coverage of the labels ranked by `scores`, from 0 to K - 1; arguments as of `one_error`.
+
+    >>> coverage(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 0.0]]), np.array([[1, 0, 1], [1, 0, 0]]))
+    1.5
+    """
+    if y.ndim == 1:
+        return float("nan")
+    ranks = np.where(y == 1, _ranks(scores), 0).max(axis=1)
+    return _mean(np.where(y.any(axis=1), ranks - 1.0, np.nan))
+
+
+def average_precision(
+    scores: NDArray[np.float64],
+    y: NDArray[np.integer],
+    groups: NDArray[np.integer] | None = None,
+) -> float:
+    """Average precision of the labels ranked by `scores`, above 0; arguments as of `one_error`.
+
+    >>> scores = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 0.0]])
+    >>> average_precision(scores, np.array([[1, 0, 1], [1, 0, 0]]))  # (1 + 2/3) / 2 and 1/2
+    0.6666666666666666
+    """
+    if y.ndim == 1:
+        return float("nan")
+    true = y == 1
+    precision = np.where(true, _ranks(np.where(true, scores, -np.inf)) / _ranks(scores), 0.0)
+    n_true = true.sum(axis=1)
+    return _mean(np.where(n_true > 0, precision.sum(axis=1) / np.maximum(n_true, 1), np.nan))
+
+
+def pairwise_loss(
+    scores: NDArray[np.float64],
+    y: NDArray[np.integer],
+    groups: NDArray[np.integer] | None = None,
+) -> float:
+    """Part of the pairs of a group that `scores` (n, 1) put in the wrong order; ties count half.
+
+    `y` is 0 and 1 (n,), `groups` int (n,), None for one group. NaN if no group has both classes, or
+    for other data than two classes.
+
+    >>> pairwise_loss(np.array([[3.0], [2.0], [2.0], [1.0]]), np.array([0, 1, 0, 1]))
+    0.875
+    """
+    if y.ndim == 2 or scores.shape[1] > 1:
+        return float("nan")
+    ties = _ties(scores[:, 0], y, groups)
+    negatives = ties.size - ties.positives
+    wrong = ties.positives * (ties.negatives_above + negatives / 2)
+    n_pairs = float((ties.positives * ties.total(negatives)[ties.group]).sum())
+    return float(wrong.sum()) / n_pairs if n_pairs else float("nan")
+
+
+def ndcg(
+    scores: NDArray[np.float64],
+    y: NDArray[np.integer],
+    groups: NDArray[np.integer] | None = None,
+) -> float:
+    """Normalised discounted cumulative gain, above 0; arguments as of `pairwise_loss`.
+
+    >>> round(ndcg(np.array([[3.0], [2.0]]), np.array([0, 1])), 4)  # 1 / log2(3)
+    0.6309
+    """
+    if y.ndim == 2 or scores.shape[1] > 1:
+        return float("nan")
+    ties = _ties(scores[:, 0], y, groups)
+    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(len(y)) + 2))])
+    gains = discounts[ties.start + ties.size] - discounts[ties.start]
+    positives, sizes = ties.total(ties.positives), ties.total(ties.size)
+    largest = discounts[positives.astype(np.int64)]
+    both = (positives > 0) & (positives < sizes)
+    return _mean(ties.total(ties.positives / ties.size * gains)[both] / largest[both])
+
+
+class _Ties(NamedTuple):
+    """The runs of equal scores of each group, in descending order."""
+
+    group: NDArray[np.int64]  # of a run: 0, 1, ...
+    start: NDArray[np.int64]  # examples of the group in higher runs
+    size: NDArray[np.int64]  # examples of the run
+    positives: NDArray[np.int64]  # of these
+    negatives_above: NDArray[np.int64]  # in higher runs of the group
+
+    def total(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Sum of a value of the runs, by group."""
+        return np.bincount(self.group, values).astype(np.float64)
+
+
+def _ties(
+    scores: NDArray[np.float64], y: NDArray[np.integer], groups: NDArray[np.integer] | None
+) -> _Ties:
+    groups = np.zeros(len(y), np.int64) if groups is None else groups
+    order = np.lexsort((-scores, groups))
+    f, query = scores[order], groups[order]
+    starts_group = np.concatenate([[True], query[1:] != query[:-1]])
+    first = np.flatnonzero(starts_group | np.concatenate([[True], f[1:] != f[:-1]]))
+    group = np.cumsum(starts_group)[first] - 1
+    begins = np.flatnonzero(starts_group)[group]
+    negatives = np.concatenate([[0], np.cumsum(y[order] == 0)])
+    return _Ties(
+        group,
+        first - begins,
+        np.diff(np.append(first, len(y))),
+        np.add.reduceat((y[order] == 1).astype(np.int64), first),
+        negatives[first] - negatives[begins],
+    )
+
+
+def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The number of labels of an equal or higher score: float64 (n, K)."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-scores, "max", axis=1), np.float64)
+
+
 def _members(
     scores: NDArray[np.float64], y: NDArray[np.integer]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -109,6 +267,13 @@ class Metric:
     better: int = -1  # -1 if lower is better, 1 if higher is better, 0 if neither is
     decimals: int = 2  # where all numbers have the same unit
     score: Callable[[NDArray[np.float64], NDArray[np.integer]], float] | None = None
+    rank_score: (
+        Callable[
+            [NDArray[np.float64], NDArray[np.integer], NDArray[np.integer] | None],
+            float,
+        ]
+        | None
+    ) = None
     named: str = ""  # the column, if it is not `name`
 
     @property
@@ -170,6 +335,43 @@ METRICS: Mapping[str, Metric] = {
             decimals=4,
         ),
         Metric(
+            "one-error",
+            "one-error of the labels on the test examples, 0 to 1; NaN for classes",
+            "one-error of the test examples",
+            decimals=4,
+            rank_score=one_error,
+        ),
+        Metric(
+            "coverage",
+            "coverage of the labels on the test examples, 0 to K - 1; NaN for classes",
+            "coverage of the test examples",
+            decimals=4,
+            rank_score=coverage,
+        ),
+        Metric(
+            "average-precision",
+            "average precision of the labels on the test examples, 0 to 1; NaN for classes",
+            "average precision of the test examples",
+            better=1,
+            decimals=4,
+            rank_score=average_precision,
+        ),
+        Metric(
+            "pairwise-loss",
+            "pairs of test examples of a group in the wrong order, 0 to 1; NaN but for two classes",
+            "pairwise loss of the test examples",
+            decimals=4,
+            rank_score=pairwise_loss,
+        ),
+        Metric(
+            "ndcg",
+            "NDCG of the groups of test examples, 0 to 1; NaN but for two classes",
+            "NDCG of the test examples",
+            better=1,
+            decimals=4,
+            rank_score=ndcg,
+        ),
+        Metric(
             SMOOTHED,
             "mean of the test errors from 4/5 to 6/5 of the number of stumps, in percent",
             "smoothed test error in percent",
@@ -222,3 +424,7 @@ MAIN_METRICS = ("loss", "error")
 """The metrics that are shown unless others are chosen."""
 CLASS_METRICS = {metric.column: metric.score for metric in METRICS.values() if metric.score}
 """Functions of scores and classes, by the names of their arrays in a cell and of their columns."""
+RANK_METRICS = {
+    metric.column: metric.rank_score for metric in METRICS.values() if metric.rank_score
+}
+"""Functions of scores, classes and groups, by the names of their arrays and columns."""

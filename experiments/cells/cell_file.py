@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.cells.tasks import cell_key
-from boostsample.experiments.metrics import CLASS_METRICS
+from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
 from boostsample.files.archive import archive_content, integers_entry, narrowest
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import (
@@ -211,9 +211,16 @@ class Cell:
     @cached_property
     def class_metrics(self) -> dict[str, dict[int, float]]:
         """Each of `CLASS_METRICS` by number of stumps; empty if the cell lacks it."""
+        return self._scored(CLASS_METRICS)
+
+    @cached_property
+    def rank_metrics(self) -> dict[str, dict[int, float]]:
+        """Each of `RANK_METRICS` by number of stumps; empty if the cell lacks it."""
+        return self._scored(RANK_METRICS)
+
+    def _scored(self, names: Iterable[str]) -> dict[str, dict[int, float]]:
         return {
-            name: self._by_stumps("points", name) if name in self.arrays else {}
-            for name in CLASS_METRICS
+            name: self._by_stumps("points", name) if name in self.arrays else {} for name in names
         }
 
     @cached_property
@@ -226,7 +233,7 @@ class Cell:
         last = self.n_rounds
         return (
             {min(point, last) for point in points} <= set(self.arrays["points"].tolist())
-            and self.arrays.keys() >= CLASS_METRICS.keys()
+            and self.arrays.keys() >= CLASS_METRICS.keys() | RANK_METRICS.keys()
             and {min(point, last) for point in marks} <= set(self.arrays["marks"].tolist())
             and (self.history is not None or not history)
         )

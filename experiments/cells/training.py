@@ -18,7 +18,7 @@ from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.metrics import CLASS_METRICS
+from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.files.archive import narrowest
 from boostsample.files.json_text import pack_state
@@ -276,12 +276,14 @@ def evaluate_cell(
     points: Collection[int],
     marks: Collection[int],
     check: Callable[[], None],
+    groups: NDArray[np.int64] | None = None,
 ) -> dict[str, NDArray[np.generic]]:
     """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
 
-    `y` are class codes (or 0 and 1 for each label) of all rows of the bank. At `points` the error
-    and `CLASS_METRICS` are computed, at `marks` also ROC area and margins; numbers beyond the last
-    round are replaced by it. `check` is called in each round; its exceptions end the scoring.
+    `y` are class codes (or 0 and 1 for each label) of all rows of the bank, `groups` the queries of
+    all rows. At `points` the error and the metrics of scores are computed, at `marks` also ROC area
+    and margins; numbers beyond the last round are replaced by it. `check` is called in each round;
+    its exceptions end the scoring.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})
@@ -292,7 +294,8 @@ def evaluate_cell(
     train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
-    others: dict[str, list[float]] = {name: [] for name in CLASS_METRICS}
+    others: dict[str, list[float]] = {name: [] for name in (*CLASS_METRICS, *RANK_METRICS)}
+    of_test = None if groups is None else groups[test_rows]
     for stumps, terms in enumerate(rounds, start=1):
         check()
         test.add(terms)
@@ -304,6 +307,8 @@ def evaluate_cell(
         errors.append(error_percent(scores, y[test_rows]))
         for name, metric in CLASS_METRICS.items():
             others[name].append(metric(scores, y[test_rows]))
+        for name, rank_metric in RANK_METRICS.items():
+            others[name].append(rank_metric(scores, y[test_rows], of_test))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), scores), signs, strict=True)

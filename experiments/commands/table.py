@@ -23,8 +23,9 @@ from boostsample.experiments.commands.shared.printing import (
     "--metric",
     default="loss",
     show_default=True,
-    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|smoothed-error|looks|"
-    "values_computed|cost|seconds|features|examples",
+    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|one-error|coverage|"
+    "average-precision|pairwise-loss|ndcg|smoothed-error|looks|values_computed|cost|seconds|"
+    "features|examples",
     help="Training loss (log10), a metric of the test examples, their error smoothed over a window "
     "of stumps, looks, computed values or seconds spent so far, or the mean numbers of features "
     "and examples of a search so far.",

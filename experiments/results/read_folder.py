@@ -12,6 +12,7 @@ cells. A folder without cells is small, and still has its tables.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from boostsample.errors import DataError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
+from boostsample.experiments.metrics import RANK_METRICS
 from boostsample.experiments.results.plan_file import (
     finished_record,
     plan_of_bytes,
@@ -214,8 +216,8 @@ def _texts(path: Path) -> list[dict[str, str]]:
     return list(frame.to_dict("records"))
 
 
-_NEW = ("values_computed", "cost")
-"""Columns that older tables lack: 0 stands for what they do not tell."""
+_NEW = {"values_computed": 0, "cost": 0, **dict.fromkeys(RANK_METRICS, math.nan)}
+"""Columns that older tables lack, and the value that stands for them."""
 
 
 def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.DataFrame:
@@ -226,7 +228,7 @@ def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.Data
         way_out = f"correct the file, or remove {PLAN} and run the same command again"
         for name, kind, _ in schema:
             try:
-                texts[name] = kind(texts.get(name, 0) if name in _NEW else texts[name])
+                texts[name] = kind(texts.get(name, _NEW[name]) if name in _NEW else texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
                     f"{place}: {name} must be of type {kind.__name__}, got {texts.get(name)!r}; "

@@ -62,6 +62,7 @@ TABLE_SCHEMA = (
     *_columns("auc", "features", "examples"),
     *_columns("values_computed", kind=int),
     *_columns("cost"),
+    *_columns("one-error", "coverage", "average-precision", "pairwise-loss", "ndcg"),
 )
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
@@ -204,6 +205,7 @@ class Run:
                 **{name: float(mean[at - 1]) if at else math.nan for name, mean in means.items()},
                 "values_computed": spent.values,
                 "cost": spent.cost,
+                **{name: values.get(at, math.nan) for name, values in cell.rank_metrics.items()},
             }
 
         name = self.variant.row_name
