@@ -42,10 +42,11 @@ _CHUNK = 2**22
 
 
 class SvmlightContent(NamedTuple):
-    """X, csr_array of float32 (n, d), and the labels of the rows as of scikit-learn."""
+    """X, csr_array of float32 (n, d); labels of the rows, as of scikit-learn, and their queries."""
 
     X: Any
     labels: Any
+    groups: NDArray[np.int64] | None
 
 
 def read_svmlight(
@@ -55,7 +56,7 @@ def read_svmlight(
 
     Indices are never shifted, as in LightGBM and XGBoost: column 17 has the values of ``17:``. A
     file that counts from 1 has an empty column 0. (`sklearn.datasets.load_svmlight_file` decides
-    this for each file; with ``zero_based=True`` it agrees.) Comments and ``qid:`` are skipped.
+    this for each file; with ``zero_based=True`` it agrees.) Comments are skipped.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ def read_svmlight(
     -------
     X : csr_array of float32, shape (n, d)
     labels : ndarray of float64 (n,), or a list of n tuples
+    groups : ndarray of int64 (n,), or None
+        The numbers of ``qid:``, in any order; None if no line has one.
 
     Raises
     ------
@@ -85,8 +88,12 @@ def read_svmlight(
     file = Path(path)
     try:
         with readable_file(file):
-            X, labels = load_svmlight_file(
-                str(file), dtype=np.float64, multilabel=multilabel, zero_based=True
+            X, labels, groups = load_svmlight_file(
+                str(file),
+                dtype=np.float64,
+                multilabel=multilabel,
+                zero_based=True,
+                query_id=True,
             )
     except DataError as error:
         fault = _wrong_line(file, multilabel)
@@ -95,6 +102,11 @@ def read_svmlight(
         raise DataError(f"{file}, {fault}") from error
     if not X.shape[0]:
         raise DataError(f"{file} must have at least one row, got none")
+    if groups.size not in (0, X.shape[0]):
+        raise DataError(
+            f"{file} must have qid: in every line or in none, got {groups.size:,} in "
+            f"{X.shape[0]:,} lines; add the others, or remove all"
+        )
     width = int(X.shape[1])
     if n_columns is not None and width > n_columns:
         raise DataError(
@@ -104,7 +116,9 @@ def read_svmlight(
     n_columns = width if n_columns is None else n_columns
     _check_shape((X.shape[0], n_columns), file, has_every_row=True)
     return SvmlightContent(
-        _rows("csr", (X.data, X.indices, X.indptr), X.shape, n_columns, file), labels
+        _rows("csr", (X.data, X.indices, X.indptr), X.shape, n_columns, file),
+        labels,
+        groups if groups.size else None,
     )
 
 
@@ -130,7 +144,9 @@ def _fault_of_line(line: bytes, multilabel: bool) -> str:
         if not all(map(_is_number, label.split(b",") if multilabel else [label])):
             return f"its label must be a number, got {_text(label)}"
     if features and features[0].startswith(b"qid:"):
-        features.pop(0)
+        query = features.pop(0).removeprefix(b"qid:")
+        if not query.removeprefix(b"-").isdigit() or not -(2**63) <= int(query) < 2**63:
+            return f"qid: must have a whole number, got {_text(query)}"
     before = -1
     for feature in features:
         index, _, value = feature.partition(b":")

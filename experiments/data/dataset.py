@@ -58,6 +58,7 @@ class DataContent(NamedTuple):
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None
     n_train: int | None
+    groups: NDArray[np.int64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,8 @@ class Dataset:
         Names of the columns of a table.
     n_train : int or None
         The standard split: the first `n_train` rows train, the others test. None: there is none.
+    groups : int64 array (n,) or None
+        Queries of the rows, within which examples are ranked. A split never divides one.
     seed_name : str or None
         Part of the seeds of the splits and of the strategies' random streams, the same for all
         files. None: `name`.
@@ -98,6 +101,7 @@ class Dataset:
     classes: tuple[str, ...]
     columns: tuple[str, ...] | None = None
     n_train: int | None = None
+    groups: NDArray[np.int64] | None = None
     seed_name: str | None = None
     validation: float | None = None
 
@@ -106,6 +110,7 @@ class Dataset:
             check_share(self.validation)
         self._check_features()
         self._check_labels()
+        self._check_groups()
         n_train = self.n_examples if self.n_train is None else self.n_train
         if self.n_train is not None and not 1 <= n_train < self.n_examples:
             raise self._error(
@@ -206,6 +211,26 @@ class Dataset:
         for wrong in y[(y < 0) | (y > top)][:1]:
             raise self._error(f"y must hold codes from 0 to {top}, got {wrong}")
 
+    def _check_groups(self) -> None:
+        if self.groups is None:
+            return
+        if self.groups.shape != (self.n_examples,) or self.groups.dtype != np.int64:
+            raise self._error(
+                f"groups must be int64 of shape ({self.n_examples},), got {self.groups.dtype} of "
+                f"shape {self.groups.shape}"
+            )
+        if len(np.unique(self.groups)) < 2:
+            raise self._error(
+                "there must be at least two groups, since a split divides none, got one; give no "
+                "groups (qid:) to rank all examples together"
+            )
+        if self.n_train is not None:
+            both = np.intersect1d(self.groups[: self.n_train], self.groups[self.n_train :])
+            for divided in both[:1]:
+                raise self._error(
+                    f"n_train must not divide a group, got rows of group {divided} on both sides"
+                )
+
     @property
     def seeded_by(self) -> str:
         """The name in the seeds of splits and random streams: `seed_name`, or else `name`."""
@@ -251,9 +276,10 @@ class Dataset:
 
         With a standard split, that one in every repetition. Otherwise a quarter of every class (set
         of labels if a row has several), rounded up or down, is drawn for testing; a class with a
-        single row keeps it for training. The draw depends on the labels, `seeded_by`, `seed` and
-        `repetition` only. With `validation`, that share of these training rows, drawn in the same
-        way, takes the place of the test rows; DataError if that is less than one row.
+        single row keeps it for training. With groups, a quarter of the groups is drawn instead. The
+        draw depends on the labels or groups, `seeded_by`, `seed` and `repetition` only. With
+        `validation`, that share of these training rows or groups, drawn in the same way, takes the
+        place of the test rows; DataError if that is less than one row, or all.
         """
         seed = check_integer("seed", seed, 0)
         repetition = check_integer("repetition", repetition, 0)
@@ -262,21 +288,41 @@ class Dataset:
             train, test = rows[: self.n_train], rows[self.n_train :]
         else:
             rng = self._split_stream(seed, repetition)
-            order = self._by_class(rows, rng)
+            order = self._drawn_units(rows, rng)
             tested = order[int(rng.integers(min(4, len(order)))) :: 4]
-            train, test = np.setdiff1d(rows, tested), np.sort(tested)
+            train, test = self._divided(rows, tested)
         if self.validation is None:
             return train, test
         rng = self._split_stream(seed, repetition, "validation")
-        order = self._by_class(train, rng)
+        order = self._drawn_units(train, rng)
         steps = np.floor(np.arange(len(order) + 1) * self.validation + rng.random())
         held_out = order[np.diff(steps) > 0]
+        if self.groups is not None and not 0 < len(held_out) < len(order):
+            raise self._error(
+                f"validation must hold out some of the {len(order)} training groups and leave "
+                f"others, got a share of {self.validation}; add groups, or change the share"
+            )
         if not len(held_out):
             raise self._error(
                 f"validation must hold out at least one row, got a share of {self.validation} of "
                 f"{len(order)} training rows of classes with two rows or more; raise the share"
             )
-        return np.setdiff1d(train, held_out), np.sort(held_out)
+        return self._divided(train, held_out)
+
+    def _drawn_units(self, rows: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """What splits are drawn from: rows by class, or the groups of the rows, shuffled."""
+        if self.groups is None:
+            return self._by_class(rows, rng)
+        return rng.permutation(np.unique(self.groups[rows]))
+
+    def _divided(
+        self, rows: NDArray[np.int64], drawn: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The other rows, and those that were drawn, or whose groups were drawn."""
+        if self.groups is None:
+            return np.setdiff1d(rows, drawn), np.sort(drawn)
+        inside = np.isin(self.groups[rows], drawn)
+        return rows[~inside], rows[inside]
 
     def _split_stream(self, *key: int | str) -> np.random.Generator:
         return np.random.default_rng(hashed_seed(repr((self.seeded_by, *key)).encode()))

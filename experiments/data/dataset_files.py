@@ -107,10 +107,11 @@ def _as_numbers(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[str, 
 
 def _read_matrix(kind: str, path: Path, **options: Any) -> DataContent:
     """The matrix of a file; a sparse one in CSC format, with float32 and canonical."""
-    X, y, columns, n_train, labels = read_matrix_file(kind, path, **options)
+    X, y, columns, n_train, labels, groups = read_matrix_file(kind, path, **options)
     assert y is not None
     codes, classes = (y, labels) if labels else number_classes(y, f"{path}: y")
-    return DataContent(X.tocsc() if hasattr(X, "tocsc") else X, codes, classes, columns, n_train)
+    X = X.tocsc() if hasattr(X, "tocsc") else X
+    return DataContent(X, codes, classes, columns, n_train, groups)
 
 
 _READERS: dict[str, Callable[..., DataContent]] = {

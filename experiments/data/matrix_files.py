@@ -54,7 +54,7 @@ class MatrixFile(NamedTuple):
 
     X is an array (n, ...) of float32 or uint8, a SciPy matrix (n, d) of float32 in CSR or CSC
     format, or a `ColumnTable`; y has class values (n,), or int8 (n, K) with the names of the K
-    labels in `labels`, or is None.
+    labels in `labels`, or is None; groups are the queries (n,) of the rows, if the file has them.
     """
 
     X: Any
@@ -62,6 +62,7 @@ class MatrixFile(NamedTuple):
     columns: tuple[str, ...] | None = None
     n_train: int | None = None
     labels: tuple[str, ...] = ()
+    groups: NDArray[np.int64] | None = None
 
 
 def matrix_kind(path: Path) -> str | None:
@@ -147,15 +148,15 @@ def _read_h5ad(
 
 
 def _read_svmlight(path: Path, n_columns: int | None, *, multilabel: bool = False) -> MatrixFile:
-    X, labels = read_svmlight(path, multilabel=multilabel, n_columns=n_columns)
+    X, labels, groups = read_svmlight(path, multilabel=multilabel, n_columns=n_columns)
     where = f"{path}: the labels"
     if not multilabel:
-        return MatrixFile(X, _whole(label_values(labels.tolist(), where)))
+        return MatrixFile(X, _whole(label_values(labels.tolist(), where)), groups=groups)
     flat = label_values([label for row in labels for label in row], where)
     codes, names = number_classes(flat, where)
     y = np.zeros((len(labels), len(names)), np.int8)
     y[np.repeat(np.arange(len(labels)), [len(row) for row in labels]), codes] = 1
-    return MatrixFile(X, y, labels=names)
+    return MatrixFile(X, y, labels=names, groups=groups)
 
 
 def _read_npz(path: Path, needs_labels: bool, *, label: str | int | None = None) -> MatrixFile:

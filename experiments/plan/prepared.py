@@ -51,7 +51,15 @@ class Prepared:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of examples and labels, in hexadecimal."""
+        """SHA-256 of examples, labels and groups, in hexadecimal."""
+        if self.data.groups is not None:
+            return sha256_of_bytes(
+                self._digest_of_examples.encode(), sha256_of_arrays(self.data.groups).encode()
+            )
+        return self._digest_of_examples
+
+    @property
+    def _digest_of_examples(self) -> str:
         X, y = self.data.X, self.data.y
         if self.data.is_sparse:
             return sha256_of_arrays(np.array(X.shape), X.indptr, X.indices, X.data, y)

@@ -60,22 +60,26 @@ def test_columns_of_svmlight_are_those_of_the_file(
     ending = {bytes: "", gzip.compress: ".gz", bz2.compress: ".bz2"}[pack]
     path = tmp_path / f"x.svm{ending}"
     path.write_bytes(pack(buffer.getvalue()))
-    X, labels = read_svmlight(path, n_columns=10)
+    X, labels, groups = read_svmlight(path, n_columns=10)
     table = np.zeros((12, 10))
     table[:, 1 - zero_based : 9 - zero_based] = matrix()
     check_canonical(X, table)
     assert labels.tolist() == y.tolist()
+    assert groups is not None
+    assert groups.tolist() == y.tolist()
     assert read_svmlight(path).X.shape == (12, 8 - zero_based)
 
 
 def test_values_of_svmlight_that_are_not_stored_are_zero(tmp_path: Path) -> None:
     path = tmp_path / "x.svm"
-    path.write_text("# no row\n1 qid:3 1:0 4:-0.0 5:nan # a comment 7:1\n\n2,3\n")
+    path.write_text("# no row\n1 qid:3 1:0 4:-0.0 5:nan # a comment 7:1\n\n2,3 qid:-1\n")
     with pytest.raises(DataError, match="line 4: its label must be a number, got '2,3'"):
         read_svmlight(path)
-    X, labels = read_svmlight(path, multilabel=True)
+    X, labels, groups = read_svmlight(path, multilabel=True)
     assert (X.nnz, X.indices.tolist(), np.isnan(X.data).tolist()) == (1, [5], [True])
     assert labels == [(1,), (2, 3)]
+    assert groups is not None
+    assert groups.tolist() == [3, -1]
 
 
 @pytest.mark.parametrize(
@@ -89,6 +93,9 @@ def test_values_of_svmlight_that_are_not_stored_are_zero(tmp_path: Path) -> None
         ),
         ("1 1:1\n1 -1:1\n", None, "line 2: features must be INDEX:NUMBER with an index from 0 on"),
         ("1 qid:1 1:1:1 # x\n", None, "line 1: features must be INDEX:NUMBER with an index from 0"),
+        ("1 qid:a 1:1\n", None, "line 1: qid: must have a whole number, got 'a'"),
+        ("1 qid:1 1:1\n1 qid:1.5 1:1\n", None, "line 2: qid: must have a whole number"),
+        ("1 qid:1 1:1\n1 2:1\n", None, "must have qid: in every line or in none, got 1 in 2 lines"),
         ("1 0:1\n1 1\n", None, "from 0 on, got '1'"),
         ("1 0:1\n1 1:x\n", None, "line 2: features must be INDEX:NUMBER"),
         ("1 0:1\nyes 1:1\n", None, "line 2: its label must be a number, got 'yes'"),

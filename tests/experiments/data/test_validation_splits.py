@@ -31,7 +31,7 @@ def csv_file(folder: Path) -> Path:
 def made(counts: list[int], share: float, n_train: int | None = None) -> Dataset:
     y = np.random.default_rng(5).permutation(np.repeat(np.arange(len(counts)), counts))
     X = np.arange(2 * len(y), dtype=np.float32).reshape(-1, 2)
-    return Dataset("toy", X, y, tuple("abcdefg"[: len(counts)]), None, n_train, None, share)
+    return Dataset("toy", X, y, tuple("abcdefg"[: len(counts)]), None, n_train, None, None, share)
 
 
 @pytest.mark.parametrize("name", ["digits", "chess(d=4,n=80)", "file"])
@@ -76,7 +76,7 @@ def test_each_class_keeps_rows_to_train_on(share: float) -> None:
 def test_several_labels_a_row_are_held_out_by_their_sets() -> None:
     y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]] * 10, np.int8)
     X = np.arange(80, dtype=np.float32).reshape(-1, 2)
-    train, scored = Dataset("toy", X, y, ("a", "b"), None, 32, None, 0.25).split(0, 0)
+    train, scored = Dataset("toy", X, y, ("a", "b"), None, 32, None, None, 0.25).split(0, 0)
     assert np.unique(y[scored], axis=0, return_counts=True)[1].tolist() == [2, 2, 2, 2]
     assert train.size == 24
 
