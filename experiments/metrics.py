@@ -229,9 +229,15 @@ def _ties(
 
 def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """The number of labels of an equal or higher score: float64 (n, K)."""
-    from scipy.stats import rankdata
-
-    return np.asarray(rankdata(-scores, "max", axis=1), np.float64)
+    order = np.argsort(scores, axis=1)
+    ascending = np.take_along_axis(scores, order, axis=1)
+    lower = np.zeros(scores.shape, np.int64)  # labels of a lower score
+    differs = ascending[:, 1:] != ascending[:, :-1]
+    lower[:, 1:] = np.where(differs, np.arange(1, scores.shape[1]), 0)
+    lower = np.maximum.accumulate(lower, axis=1)
+    ranks = np.empty(scores.shape)
+    np.put_along_axis(ranks, order, scores.shape[1] - lower, axis=1)
+    return ranks
 
 
 def _members(
