@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import StrategyError
+from boostsample.objective import Objective, best_votes
 from boostsample.rows.protocol import RunRows, Stretch, TargetRows
 from boostsample.rows.weights import EDGE_GAP, FULL_STEP
 
@@ -35,7 +36,6 @@ __all__ = [
 NO_EDGE = 1e-7
 #: Label sums of halves that are smaller than this part of the whole are summed again.
 _CANCELLED = 1e-9
-_SIGNS = np.array([-1, 1], np.int8)
 
 
 def alpha_of(edge: float) -> float:
@@ -46,11 +46,6 @@ def alpha_of(edge: float) -> float:
     return FULL_STEP.alpha(edge)
 
 
-def best_votes(sums: NDArray[np.float64]) -> NDArray[np.int8]:
-    """The best votes for label sums: int8 (K,); a label sum of 0 votes +1."""
-    return _SIGNS.take(sums >= 0.0)
-
-
 class LeafLimits(NamedTuple):
     """Examples, and share of the weight of the run, that each side of a cut must hold at least."""
 
@@ -58,17 +53,25 @@ class LeafLimits(NamedTuple):
     weight: float
 
     def edges(
-        self, totals: NDArray[np.float64], run_mass: float, two_sided: bool
+        self,
+        totals: NDArray[np.float64],
+        run_mass: float,
+        two_sided: bool,
+        classes: bool = False,
     ) -> NDArray[np.float64]:
-        """Edges of all cuts of some features, float64 (Q, 255); -1 where a side holds too little.
+        """Worth of all cuts of some features, float64 (Q, 255); -1 where a side holds too little.
 
         Reads `Searcher.bin_totals`, and the weight of all examples of the run in their units.
+        `classes` is as of `Objective`.
         """
         below = np.cumsum(totals, axis=1)
         whole, below = below[:, -1:], below[:, :-1]
         above = whole - below
         least = np.minimum(below[..., :2], above[..., :2])
         admissible = (least >= (self.rows, self.weight * run_mass)).all(axis=2)
+        if classes:
+            heaviest = below[..., 2:].max(axis=2) + above[..., 2:].max(axis=2)
+            return np.where(admissible, heaviest / whole[..., 1], -1.0)
         worth = np.abs(above - below)[..., 2:]
         if two_sided:
             np.maximum(worth, np.abs(whole[..., 2:]), out=worth)
@@ -88,11 +91,20 @@ class Found:
         Bin index: phi(x) = +1 where the bin is at least this, else -1.
     value : float
         Raw threshold.
-    votes : ndarray of int8, shape (K,)
-        The best votes on the targets, if the opposite ones are those below the threshold.
+    votes, below : ndarray, shape (K,)
+        The best votes on the targets, above and below the threshold; `below` None: the opposite
+        ones. Values of an objective with real values.
     edge : float
-        Edge G on the targets, in units of their own weight: between 0 and 1. Of a two-sided search,
+        Edge on the targets, in units of their own weight: between 0 and 1. Of a two-sided search,
         that of the two halves as leaves.
+    worth : float
+        What the search maximises, likewise; the edge of discrete AdaBoost.MH.
+    gain : float
+        By how much a split raises the worth of a constant leaf, in units of the weight of all
+        examples.
+    masses : ndarray of float64, shape (2, K), or None
+        Weights of the labels on both sides, in units of the weight of all examples, if the
+        objective reads them.
     sums, whole : ndarray of float64, shape (K,)
         Sums over i of w_il y_il phi(x_i) and of w_il y_il, in units of the weight of all examples.
     row : dict
@@ -111,8 +123,12 @@ class Found:
     feature: int
     threshold: int
     value: float
-    votes: NDArray[np.int8]
+    votes: NDArray[Any]
+    below: NDArray[Any] | None
     edge: float
+    worth: float
+    gain: float
+    masses: NDArray[np.float64] | None
     sums: NDArray[np.float64]
     whole: NDArray[np.float64]
     row: dict[str, Any]
@@ -120,19 +136,11 @@ class Found:
     complete: bool
     admissible: bool = True
 
-    @property
-    def gain(self) -> float:
-        """By how much a split raises the edge of a constant leaf: sum of max(0, abs(s) - abs(w)).
-
-        s and w are `sums` and `whole` of a label; the edge of the two leaves is the sum over labels
-        of (abs(w - s) + abs(w + s)) / 2.
-        """
-        more = np.abs(self.sums) - np.abs(self.whole)
-        return float(np.add.reduce(np.maximum(more, 0.0)))
-
 
 class SearchForTargets(Protocol):
     """The call from a learner back into the loop."""
+
+    objective: Objective
 
     def __call__(self, targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
@@ -156,12 +164,13 @@ class Targets:
         path: Sequence[tuple[Any, int]] = (),
         sums: NDArray[np.float64] | None = None,
         split: list[Found] | None = None,
-        votes: NDArray[np.int8] | None = None,
+        votes: NDArray[Any] | None = None,
+        masses: NDArray[np.float64] | None = None,
     ) -> None:
         self._rows = rows
         self._round = rows.round
         self._search = search
-        self._sums = sums
+        self._sums, self._masses = sums, masses
         self._split: list[Found] = [] if split is None else split  # shared by targets of `times`
         self._found: Found | None = None
         self._votes, self._best = votes, votes
@@ -188,21 +197,42 @@ class Targets:
         return self._sums
 
     @property
-    def votes(self) -> NDArray[np.int8]:
-        """The best votes, int8 (K,); in a half of a cut that is not admissible, of the whole."""
+    def masses(self) -> NDArray[np.float64] | None:
+        """Weights of the labels (K,), in the same units; None if the objective reads none."""
+        if not self._search.objective.reads_masses:
+            return None
+        if self._masses is None:
+            empty = self.n_examples == 0
+            nothing = np.zeros(self._rows.n_labels)
+            rows: Any = None if empty else self.read()
+            self._masses = nothing if empty else rows.label_masses() / self._rows.mass
+        return self._masses
+
+    @property
+    def votes(self) -> NDArray[Any]:
+        """The best votes (K,), or values; in a half of a cut that is not admissible, of the whole.
+
+        With the stump of `times_found`, they are 1: the stump has them.
+        """
         if self._best is None:
             times = self.times_found
             known = None if times is None else np.ones(times.votes.size, np.int8)
-            self._best = best_votes(self.sums) if known is None else known
+            objective = self._search.objective
+            self._best = objective.votes(self.sums, self.masses) if known is None else known
         return self._best
 
     @property
     def edge(self) -> float:
-        """Edge of the constant classifier with these votes: sum over l of abs(sums), if best."""
+        """Worth of the constant classifier with these votes: sum over l of abs(sums), if best.
+
+        Of all examples with the stump of `times_found`, it is the edge of that stump.
+        """
         if self.times_found is not None and self.n_examples == self._rows.n_examples:
             return self.times_found.edge
-        sums = self.sums
-        return float(np.add.reduce(np.abs(sums) if self._votes is None else sums * self._votes))
+        sums, objective = self.sums, self._search.objective
+        if self._votes is None or objective.reads_masses or objective.classes:
+            return objective.worth(sums)
+        return float(np.add.reduce(sums * self._votes))
 
     @property
     def mass(self) -> float:
@@ -252,16 +282,18 @@ class Targets:
         self._split.append(stump)
         below, above = self._rows.split(self.stretch, stump)
         sums: list[Any] = [None, None]
-        votes = None
+        votes, masses = None, None
         if stump is self._found and not stump.admissible:
             votes = stump.votes
         elif stump is self._found:
             sums = [_exact(stump.whole, -stump.sums), _exact(stump.whole, stump.sums)]
+            masses = stump.masses
         halves = []
-        for stretch, side, half_sums in zip((below, above), (-1, 1), sums, strict=True):
+        for k, stretch, side in zip((0, 1), (below, above), (-1, 1), strict=True):
             path = (*self.path, (stump, side))
-            of_half = stretch, self.stumps, path, half_sums, None, votes
-            halves.append(Targets(self._rows, self._search, *of_half))
+            of_half = stretch, self.stumps, path, sums[k], None, votes
+            known = None if masses is None or sums[k] is None else masses[k]
+            halves.append(Targets(self._rows, self._search, *of_half, known))
         return halves[0], halves[1]
 
     def times(self, stump: Found) -> Targets:

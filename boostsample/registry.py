@@ -1,8 +1,9 @@
-"""Strategies, families and learners by name: the only place of the engine that loads them.
+"""Strategies, families, learners and objectives by name: the only place that loads them.
 
 Names map to "module:class", so that listing them imports nothing. Other distributions register
-theirs by the entry-point groups `boostsample.strategies`, `boostsample.families` and
-`boostsample.learners`. A name that two distributions register is refused.
+theirs by the entry-point groups `boostsample.strategies`, `boostsample.families`,
+`boostsample.learners` and `boostsample.objectives`. A name that two distributions register is
+refused.
 """
 
 from __future__ import annotations
@@ -72,6 +73,18 @@ LEARNERS = {
     "tree": "boostsample.learners.tree:Tree",
 }
 
+#: The objectives of this distribution.
+OBJECTIVES = {
+    "mh": "boostsample.objective:AdaBoostMH",
+    "real-mh": "boostsample.objectives.real:RealMH",
+    "info": "boostsample.objectives.real:InfoBoost",
+    "gentle": "boostsample.objectives.real:GentleBoost",
+    "m1": "boostsample.objectives.classes:AdaBoostM1",
+    "samme": "boostsample.objectives.classes:SAMME",
+    "rank": "boostsample.objectives.ensembles:RankBoost",
+    "bagging": "boostsample.objectives.ensembles:Bagging",
+}
+
 
 class _Kind(NamedTuple):
     group: str
@@ -83,6 +96,7 @@ _KINDS = {
     "strategy": _Kind("boostsample.strategies", "boostsample.strategy:Strategy", STRATEGIES),
     "family": _Kind("boostsample.families", "boostsample.family:Family", FAMILIES),
     "learner": _Kind("boostsample.learners", "boostsample.learner:Learner", LEARNERS),
+    "objective": _Kind("boostsample.objectives", "boostsample.objective:Objective", OBJECTIVES),
 }
 
 
@@ -95,7 +109,7 @@ class Foreign(NamedTuple):
 
 
 def foreign_entries(kind: str) -> list[Foreign]:
-    """Classes of other distributions, by name; `kind` is "strategy", "family" or "learner"."""
+    """Classes of other distributions, by name; `kind` is a key of `_KINDS`, as "strategy"."""
     return list(_entries(entry_points, _KINDS[kind].group, tuple(sys.path)))
 
 
@@ -225,15 +239,24 @@ def make_strategy(name: str, /, **settings: Any) -> Any:
 
 def make_learner(learner: Any) -> Any:
     """A `Learner` itself, or that of a name with settings; None is a stump. SettingError else."""
-    if isinstance(learner, _load(_KINDS["learner"].base)):
-        return learner
-    name = "stump" if learner is None else learner
-    if not isinstance(name, str):
+    return _instance_of("learner", "stump" if learner is None else learner)
+
+
+def make_objective(objective: Any) -> Any:
+    """An `Objective` itself, or that of a name with settings; None is "mh". SettingError else."""
+    return _instance_of("objective", "mh" if objective is None else objective)
+
+
+def _instance_of(kind: str, named: Any) -> Any:
+    base = _load(_KINDS[kind].base)
+    if isinstance(named, base):
+        return named
+    if not isinstance(named, str):
         raise SettingError(
-            f"learner must be a name or an instance of Learner, got {name!r}; "
-            "pass an instance, as in MyLearner()"
+            f"{kind} must be a name or an instance of {base.__name__}, got {named!r}; "
+            f"pass an instance, as in My{base.__name__}()"
         )
-    return make_registered("learner", name)
+    return make_registered(kind, named)
 
 
 def families_by_name(wanted: Any, example_shape: tuple[int, ...], **settings: Any) -> list[Any]:

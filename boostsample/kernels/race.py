@@ -209,13 +209,13 @@ def _join(again: Ints, best: Ints, room: Ints) -> None:
 
 
 @functools.cache
-def race_kernel(blocks: int, tail: int) -> Any:
-    """`race` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
+    """`race` for rows of `blocks` full vectors and a tail; `classes` as of `search_kernel`."""
     width = LANES * blocks + tail
     rows_of = row_kernels(blocks, tail)
-    totals, weigh, search = rows_of.totals, rows_of.weigh, search_kernel(blocks, tail)
+    totals, weigh, search = rows_of.totals, rows_of.weigh, search_kernel(blocks, tail, classes)
 
-    @kernel_for(blocks, tail)
+    @kernel_for(blocks, tail, classes)
     def race(
         rows: RaceRows,
         sizes: Ints,
@@ -235,8 +235,8 @@ def race_kernel(blocks: int, tail: int) -> Any:
         Reads sizes and counts int64 (S,): ascending, the largest size that of the room, below N;
         descending. Reads and writes features int64 (sum of the counts,): those of the first stage
         are given, those of the others follow, of largest edges first. Features of `again` take up
-        to half of the places of stage `join`, the last ones. Writes `found`, opposite votes,
-        likewise. O(N P / 8 + N) for the draw, and what the searches take.
+        to half of the places of stage `join`, the last ones. Writes `found` likewise.
+        O(N P / 8 + N) for the draw, and what the searches take.
         """
         if not rows.is_current:
             totals(rows.values, rows.weight)
@@ -289,7 +289,7 @@ def race_kernel(blocks: int, tail: int) -> Any:
                 found.votes[first:end],
                 found.edges[first:end],
                 found.divides[first:end],
-                found.below,
+                found.below[first:end],
             )
             sampled = Rows(_NONE, at_columns, values, room.base, 1.0)
             search(

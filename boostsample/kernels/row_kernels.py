@@ -55,10 +55,30 @@ class UpdateFactors(NamedTuple):
     floor: Floats
 
 
+class CellFactors(NamedTuple):
+    """Factors of an update by the cells of a base classifier: sides of a stump, leaves of a tree.
+
+    Attributes
+    ----------
+    high, low : ndarray of float32, shape (J * 2 * P,)
+        For each cell, and for labels -1 and then +1, the factors of a row: as float32, and what
+        that leaves of float64, so that a product is rounded once.
+    floor : ndarray of float32, shape (P,)
+        Least size of a weight; 0 in the padding.
+    """
+
+    high: Floats
+    low: Floats
+    floor: Floats
+
+
 class RowKernels(NamedTuple):
     """The kernels of this module, compiled for rows of one width."""
 
     update: Any
+    update_sides: Any
+    update_cells: Any
+    side_masses: Any
     update_nodes: Any
     flip: Any
     gather: Any
@@ -74,7 +94,10 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     last_at, plane, last = plane_layout(blocks, tail)
-    update_plane, update_last = _updates(plane, width), _updates(last, width)
+    update_plane, update_last = _updates(plane, width, False), _updates(last, width, False)
+    side_plane, side_last = _updates(plane, width, True), _updates(last, width, True)
+    cell_plane, cell_last = _cell_updates(plane, width), _cell_updates(last, width)
+    mass_plane, mass_last = _masses(plane, width), _masses(last, width)
     node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
     node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
     sum_plane, sum_last = (
@@ -140,6 +163,75 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             masses[part] = mass
             if weight.size:
                 some_totals(rows.values, weight, low, high)
+
+    @kernel
+    def update_sides(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        factors: CellFactors,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+        masses: Doubles,
+        weight: Floats,
+    ) -> None:
+        """As `update`, with factors for each side of a stump, label and sign of the label."""
+        n = rows.values.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            mass = 0.0
+            for at in range(0, last_at, PLANE):
+                mass += side_plane(column, threshold, rows, factors, low, high, sums[part], at)
+            mass += side_last(column, threshold, rows, factors, low, high, sums[part], last_at)
+            masses[part] = mass
+            if weight.size:
+                some_totals(rows.values, weight, low, high)
+
+    @kernel
+    def update_cells(
+        values: Floats,
+        order: Ints,
+        parts: Ints,
+        factors: CellFactors,
+        first: int,
+        end: int,
+        sums: Doubles,
+        masses: Doubles,
+    ) -> None:
+        """Multiply the rows of parts first, ..., end - 1 by the factors of their cells.
+
+        Reads order int32 (N,), parts int64 (M, 3): cell, and first and end position in `order`.
+        Writes sums float64 (M, P) and masses (M,) of the new values as `update`. O(N P / 8).
+        """
+        for part in range(first, end):
+            mass = 0.0
+            for at in range(0, last_at, PLANE):
+                mass += cell_plane(values, order, parts[part], factors, sums[part], at)
+            mass += cell_last(values, order, parts[part], factors, sums[part], last_at)
+            masses[part] = mass
+
+    @kernel
+    def side_masses(
+        column: Bytes,
+        threshold: int,
+        rows: Rows,
+        part_size: int,
+        first: int,
+        end: int,
+        sums: Doubles,
+    ) -> None:
+        """sums[p] = the sums of w_il over part p of the rows, and those of phi * w_il.
+
+        Reads column uint8 (n,); writes sums float64 (parts, 2 P). O(N P / 8).
+        """
+        n = rows.values.size // width
+        for part in range(first, end):
+            low, high = part * part_size, min(n, (part + 1) * part_size)
+            for at in range(0, last_at, PLANE):
+                mass_plane(column, threshold, rows, low, high, sums[part], at)
+            mass_last(column, threshold, rows, low, high, sums[part], last_at)
 
     @kernel
     def update_nodes(
@@ -301,7 +393,18 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             bin_last(bins, features, rows, q, other, hist, last, last_at)
 
     return RowKernels(
-        update, update_nodes, flip, gather, weigh, totals, label_sums, signed_edges, histograms
+        update,
+        update_sides,
+        update_cells,
+        side_masses,
+        update_nodes,
+        flip,
+        gather,
+        weigh,
+        totals,
+        label_sums,
+        signed_edges,
+        histograms,
     )
 
 
@@ -355,57 +458,94 @@ def _updated(value: Any, agree: Any, factors: Any) -> Any:
 
 
 @functools.cache
-def _updates(size: int, width: int) -> Any:
-    """The update of labels at, ..., at + size - 1, some rows at a time: whole vectors."""
+def _updates(size: int, width: int, by_sides: bool) -> Any:
+    """The update of labels at, ..., at + size - 1, some rows at a time: whole vectors.
+
+    By votes, opposite on the sides of a stump, and two factors; or `by_sides`, with `CellFactors`.
+    """
     n_rows = _rows_at_once(size)
     lanes = n_rows * size
+    inner = inner_kernel_for(size, width, by_sides)
 
-    @inner_kernel_for(size, width)
+    @inner
+    def lanes_of(numbers: Floats, first: int, few: Floats) -> Any:
+        """The numbers of a row, as often as a vector has rows."""
+        for lane in range(lanes):
+            few[lane] = numbers[first + lane % size]
+        return vec.load(few, 0, lanes)
+
+    if by_sides:
+
+        @inner
+        def factor_lanes(factors: Any, least: Any, few: Floats, at: int) -> Any:
+            """Factors by label and side, as float32 and what that leaves; the least weights."""
+            high, low = factors.high, factors.low
+            return (
+                lanes_of(high, 3 * width + at, few),
+                lanes_of(low, 3 * width + at, few),
+                lanes_of(high, width + at, few),
+                lanes_of(low, width + at, few),
+                lanes_of(high, 2 * width + at, few),
+                lanes_of(low, 2 * width + at, few),
+                lanes_of(high, at, few),
+                lanes_of(low, at, few),
+                least,
+            )
+
+        @inner
+        def updated(value: Any, phi: Any, each: Any) -> Any:
+            a, a_low, b, b_low, c, c_low, d, d_low, least = each
+            high = vec.choose(value, vec.choose(phi, a, b), vec.choose(phi, c, d))
+            low = vec.choose(value, vec.choose(phi, a_low, b_low), vec.choose(phi, c_low, d_low))
+            return vec.at_least(vec.fused(value, high, vec.multiply(value, low)), least)
+
+    else:
+
+        @inner
+        def factor_lanes(factors: Any, least: Any, few: Floats, at: int) -> Any:
+            votes = lanes_of(factors.votes, width + at, few)
+            return votes, _factor_lanes(least, factors.right, factors.wrong)
+
+        @inner
+        def updated(value: Any, phi: Any, each: Any) -> Any:
+            votes, lanes_of_factors = each
+            return _updated(value, vec.negated(value, vec.negated(phi, votes)), lanes_of_factors)
+
+    @inner
     def update_rows(
-        values: Floats,
-        row: int,
-        column: Bytes,
-        start: int,
-        threshold: int,
-        votes: Any,
-        factors: Any,
+        values: Floats, row: int, column: Bytes, start: int, threshold: int, each: Any
     ) -> Any:
         """Updates and returns n_rows rows of values, from number `row`; bins from `start`."""
         value = vec.load(values, row, lanes)
-        phi = vec.phi(column, start, threshold, n_rows, size)
-        value = _updated(value, vec.negated(value, vec.negated(phi, votes)), factors)
+        value = updated(value, vec.phi(column, start, threshold, n_rows, size), each)
         vec.store(values, row, value)
         return value
 
-    @inner_kernel_for(size, width)
+    @inner
     def update_plane(
         column: Bytes,
         threshold: int,
         rows: Rows,
-        factors: UpdateFactors,
+        factors: Any,
         low: int,
         high: int,
         sums: Doubles,
         at: int,
     ) -> float:
         values, start, examples = rows.values, rows.start, rows.examples
-        sides, right, wrong, floor = factors
         first = at * (values.size // width)
         few, few_least = on_stack(lanes, np.float32), on_stack(lanes, np.float32)
         totals, bins = on_stack(lanes, np.float64), on_stack(n_rows, np.uint8)
         whole = high - (high - low) % n_rows
-        for lane in range(lanes):
-            few[lane] = sides[width + at + lane % size]
-            few_least[lane] = floor[at + lane % size]
-        votes, least = vec.load(few, 0, lanes), vec.load(few_least, 0, lanes)
+        least = lanes_of(factors.floor, at, few_least)
+        each = factor_lanes(factors, least, few, at)
         for lane in range(lanes):  # rows that are left
             few[lane] = 0.0
             if lane >= (high - whole) * size:
                 few_least[lane] = 0.0
         for lane in range((high - whole) * size):
             few[lane] = values[first + whole * size + lane]
-        none = vec.fill(votes, np.float32(0.0))
-        each = _factor_lanes(least, right, wrong)
+        none = vec.fill(least, np.float32(0.0))
         partial = vec.widen(none)
         sizes = vec.eight_lanes(partial)
         for some in range(low, whole, _CHAIN * n_rows):
@@ -415,9 +555,9 @@ def _updates(size: int, width: int) -> Any:
                 if examples.size:
                     for k in range(n_rows):
                         bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
-                    value = update_rows(values, row, bins, _ZERO, threshold, votes, each)
+                    value = update_rows(values, row, bins, _ZERO, threshold, each)
                 else:
-                    value = update_rows(values, row, column, start + t, threshold, votes, each)
+                    value = update_rows(values, row, column, start + t, threshold, each)
                 sum_of_some = vec.add(sum_of_some, value)
                 sizes = vec.add(sizes, vec.eight_lanes(vec.magnitude(vec.widen(value))))
             partial = vec.add(partial, vec.widen(sum_of_some))
@@ -427,8 +567,8 @@ def _updates(size: int, width: int) -> Any:
             ]
         for k in range(high - whole, n_rows):
             bins[k] = 0
-        each = _factor_lanes(vec.load(few_least, 0, lanes), right, wrong)
-        value = update_rows(few, _ZERO, bins, _ZERO, threshold, votes, each)
+        each = factor_lanes(factors, vec.load(few_least, 0, lanes), few_least, at)
+        value = update_rows(few, _ZERO, bins, _ZERO, threshold, each)
         for lane in range((high - whole) * size):
             values[first + whole * size + lane] = few[lane]
         partial = vec.add(partial, vec.widen(value))
@@ -441,6 +581,89 @@ def _updates(size: int, width: int) -> Any:
         return float(vec.total(sizes))
 
     return update_plane
+
+
+@functools.cache
+def _cell_updates(size: int, width: int) -> Any:
+    """The update of labels at, ..., at + size - 1 of the rows of a cell."""
+
+    @inner_kernel_for(size, width)
+    def update_cell(
+        values: Floats, order: Ints, part: Ints, factors: CellFactors, sums: Doubles, at: int
+    ) -> float:
+        row, cell = at * (values.size // width), 2 * part[0] * width + at
+        minus, minus_low = vec.load(factors.high, cell, size), vec.load(factors.low, cell, size)
+        plus = vec.load(factors.high, cell + width, size)
+        plus_low = vec.load(factors.low, cell + width, size)
+        least = vec.load(factors.floor, at, size)
+        partial = vec.widen(vec.fill(least, np.float32(0.0)))
+        sizes = partial
+        for t in range(part[1], part[2]):
+            soon = np.int64(order[min(t + PREFETCHED_ROWS, part[2] - 1)])
+            prefetch_first(values, row + soon * size)
+            place = row + np.int64(order[np.uint64(t)]) * size
+            value = vec.load(values, place, size)
+            low = vec.multiply(value, vec.choose(value, plus_low, minus_low))
+            value = vec.at_least(vec.fused(value, vec.choose(value, plus, minus), low), least)
+            vec.store(values, place, value)
+            partial = vec.add(partial, vec.widen(value))
+            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
+        vec.store(sums, at, partial)
+        return float(vec.row_total(sizes))
+
+    return update_cell
+
+
+@functools.cache
+def _masses(size: int, width: int) -> Any:
+    """Sums of the weights of labels at, ..., at + size - 1, and of phi times them."""
+    n_rows = _rows_at_once(size) if size < LANES else 1
+    lanes = n_rows * size
+
+    @inner_kernel_for(size, width)
+    def mass_plane(
+        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
+    ) -> None:
+        values, start, examples = rows.values, rows.start, rows.examples
+        row, totals = at * (values.size // width), on_stack(lanes, np.float64)
+        bins = on_stack(n_rows, np.uint8)
+        side = on_stack(N_BINS, np.float32)
+        for b in range(N_BINS):
+            side[b] = 1.0 if b >= threshold else -1.0
+        for lane in range(lanes):
+            totals[lane] = 0.0
+        partial = vec.load(totals, 0, lanes)
+        signed = partial
+        whole = high - (high - low) % n_rows
+        for t in range(low, whole, n_rows):
+            value = vec.magnitude(vec.load(values, row + t * size, lanes))
+            if n_rows == 1:
+                i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+                phi = vec.fill(value, side[column[i]])
+            elif examples.size:
+                for k in range(n_rows):
+                    bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
+                phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
+            else:
+                phi = vec.phi(column, start + t, threshold, n_rows, size)
+            partial = vec.add(partial, vec.widen(value))
+            signed = vec.add(signed, vec.widen(vec.multiply(value, phi)))
+        for label in range(size):
+            sums[at + label] = sums[width + at + label] = 0.0
+        vec.store(totals, 0, partial)
+        for lane in range(lanes):
+            sums[at + lane % size] += totals[lane]
+        vec.store(totals, 0, signed)
+        for lane in range(lanes):
+            sums[width + at + lane % size] += totals[lane]
+        for t in range(whole, high):
+            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+            for label in range(size):
+                weight = abs(np.float64(values[row + t * size + label]))
+                sums[at + label] += weight
+                sums[width + at + label] += np.float64(side[column[i]]) * weight
+
+    return mass_plane
 
 
 def _rows_at_once(size: int) -> int:

@@ -7,7 +7,8 @@ none of its vectors crosses a cache line. Its numbers begin as -0.0, which only 
 keeps: -0.0 + x is x, and x - x is 0.0.
 
 Edges. Let a label have the sum L below a threshold and R from it on. With opposite votes on the two
-sides it adds |R - L| to the edge, with votes of their own |L| + |R| = max(|R - L|, |L + R|).
+sides it adds |R - L| to the edge, with votes of their own |L| + |R| = max(|R - L|, |L + R|). Where
+a side votes for one class, the edge is the largest L plus the largest R: the accuracy.
 
 A sweep takes eight bins, a block, at a time. With few rows most blocks hold none and are skipped:
 thresholds above an empty bin only repeat the one below it.
@@ -269,6 +270,40 @@ def _sweep(size: int, two_sided: bool) -> Any:
 
 
 @functools.cache
+def _class_sweep(width: int) -> Any:
+    """The sweep of whole rows whose weight is in the column of their class."""
+    plane = _stride(min(width, PLANE))
+    last = _stride(width - (width - 1) // PLANE * PLANE)
+
+    @inner_kernel_for(width)
+    def class_sweep(histogram: _Histogram, blocks: Ints, base: Any, work: _SweepWork) -> None:
+        """As `sweep` of all labels: edges are the weights of the heaviest class of each side."""
+        hist, sums, fresh = histogram
+        marks, below, edges = work.marks, work.below, work.edges
+        for label in range(width):
+            below[label] = 0.0
+        for j in range(blocks.size):
+            for at in range(0, width, PLANE):
+                stride = plane if at + PLANE < width else last
+                for label in range(at, min(at + PLANE, width)):
+                    marks[at * _N_BLOCKS + j * stride + label - at] = below[label]
+            for b in range(LANES):
+                top_below = top_above = 0.0
+                for at in range(0, width, PLANE):
+                    stride = plane if at + PLANE < width else last
+                    h = at * N_BINS + (blocks[j] + b) * stride - at
+                    for label in range(at, min(at + PLANE, width)):
+                        below[label] += hist[h + label]
+                        if not fresh:
+                            below[label] += sums[h + label]
+                        top_below = max(top_below, np.float64(below[label]))
+                        top_above = max(top_above, np.float64(base[label] - below[label]))
+                edges[LANES * j + b + 1] = top_below + top_above
+
+    return class_sweep
+
+
+@functools.cache
 def _plane(size: int, width: int, step: int) -> tuple[Any, ...]:
     """Kernels of labels at, ..., at + size - 1: fill_in, flush, holds_row, add_below, clear."""
     stride = _stride(size)
@@ -333,8 +368,12 @@ def _plane(size: int, width: int, step: int) -> tuple[Any, ...]:
 
 
 @functools.cache
-def search_kernel(blocks: int, tail: int) -> Any:
-    """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
+def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
+    """`search` for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels.
+
+    With `classes`, rows have their weight in the column of their class, and a cut is worth the
+    weights of the heaviest class of each side, for which the side votes.
+    """
     width = LANES * blocks + tail
     sizes = _room_sizes(blocks, tail)
     size, n_marks, edges_at = sizes.hist // SEARCH_GROUP, sizes.marks, sizes.marks + sizes.below
@@ -344,7 +383,8 @@ def search_kernel(blocks: int, tail: int) -> Any:
     fill_last, flush_last, _, add_last_below, clear_last = _plane(last, width, size)
     sweep, sweep_last = _sweep(plane, False), _sweep(last, False)
     sweep_sides, sweep_last_sides = _sweep(plane, True), _sweep(last, True)
-    inner = inner_kernel_for(blocks, tail)
+    class_sweep = _class_sweep(width)
+    inner = inner_kernel_for(blocks, tail, classes)
 
     @inner
     def list_blocks(column: Bytes, rows: Rows, n: int, blocks: Ints) -> Any:
@@ -401,7 +441,9 @@ def search_kernel(blocks: int, tail: int) -> Any:
     ) -> None:
         """Write the best stump of feature number q, from its histogram; `highest` is its last."""
         two_sided = bool(found.below.shape[0] > 0)
-        if two_sided:
+        if classes:
+            class_sweep(histogram, blocks, base, work)
+        elif two_sided:
             for at in range(0, last_at, PLANE):
                 sweep_sides(histogram, blocks, base, at, work, ahead, soon)
             sweep_last_sides(histogram, blocks, base, last_at, work, ahead, soon)
@@ -431,6 +473,17 @@ def search_kernel(blocks: int, tail: int) -> Any:
         for at in range(0, last_at, PLANE):
             add_below(histogram, blocks, best, at, work)
         add_last_below(histogram, blocks, best, last_at, work)
+        if classes:
+            heaviest = heaviest_below = 0
+            for label in range(found.votes.shape[1]):
+                found.votes[q, label] = found.below[q, label] = -1
+                below = work.below[label]
+                if base[label] - below > base[heaviest] - work.below[heaviest]:
+                    heaviest = label
+                if below > work.below[heaviest_below]:
+                    heaviest_below = label
+            found.votes[q, heaviest] = found.below[q, heaviest_below] = 1
+            return
         twice = 1.0 if two_sided else 2.0
         for label in range(found.votes.shape[1]):
             above = base[label] - twice * work.below[label]
@@ -438,7 +491,7 @@ def search_kernel(blocks: int, tail: int) -> Any:
         for label in range(found.votes.shape[1] if two_sided else 0):
             found.below[q, label] = 1 if work.below[label] >= 0.0 else -1
 
-    @kernel_for(blocks, tail)
+    @kernel_for(blocks, tail, classes)
     def search(
         bins: Bytes,
         features: Ints,

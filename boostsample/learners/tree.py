@@ -118,5 +118,5 @@ class Tree(Learner):
 
 def _may_gain_below(leaf: Targets, stump: Found) -> bool:
     """Whether a stump without gain, the best of all features, ties with the constant leaf."""
-    tied = stump.edge >= leaf.edge / leaf.mass - _SAME
+    tied = stump.worth >= leaf.edge / leaf.mass - _SAME
     return stump.complete and stump.divides and tied and leaf.mass - leaf.edge > _LEAST_GAIN

@@ -10,10 +10,10 @@ import reprlib
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 
 from boostsample.banks.bank import Bank
@@ -33,15 +33,25 @@ from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha2
 from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.round_terms import is_stump, leaves_of, leaves_of_targets, terms_of
 from boostsample.loop.target_search import TargetSearch
+from boostsample.objective import (
+    AdaBoostMH,
+    Objective,
+    RealObjective,
+    real_factors,
+    vote_factors,
+)
 from boostsample.records import Pool, Round, Term, family_infos
-from boostsample.registry import make_learner, make_strategy
+from boostsample.registry import make_learner, make_objective, make_strategy
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.protocol import Leaf, RunRows
+from boostsample.rows.pairs import Pairs
+from boostsample.rows.protocol import Leaf, ObjectiveRows, RunRows
+from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weights import (
+    WEIGHT_FLOOR,
     InitialWeights,
     SignedWeights,
-    StepSize,
     continued_weights,
 )
 from boostsample.strategy import Strategy
@@ -89,6 +99,10 @@ class Booster:
     max_model_features : int or None
         Most different features of a model: as soon as searches have chosen so many, whether a tree
         has kept them or not, the strategy starts anew on these alone.
+    objective : str, Objective or None
+        What is boosted: a name of `boostsample.objectives`, "mh" by default, or an instance.
+    groups : array of int, shape (n,), or None
+        Query of each example, for the objective "rank"; None is one query.
     learning_rate : float
         Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)). Below 1,
         training goes on after an edge of 1.
@@ -129,6 +143,8 @@ class Booster:
         max_model_features: int | None = None,
         learning_rate: float = 1.0,
         smoothing: float = 0.0,
+        objective: str | Objective | None = None,
+        groups: ArrayLike | None = None,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
@@ -137,18 +153,32 @@ class Booster:
         weighted = user > 0
         columns, labels, user = columns[weighted], labels[weighted], user[weighted]
         initial = InitialWeights(weight_init, None if example_weight is None else user)
+        boosted: Objective = copy.deepcopy(make_objective(objective))
+        builder: Learner = copy.deepcopy(make_learner(learner))
+        boosted.check(labels.shape[1], one_search=builder.one_search)
         label_weights, log_loss, continued = initial.of(labels), 0.0, ""
         if scores is not None:
             of_model = check_scores(scores, (weighted.size, labels.shape[1]))[weighted]
             continued = f"sha256:{sha256_of_arrays(of_model)}"
             label_weights, log_loss = continued_weights(label_weights, labels, of_model)
-        threads = Threads(n_threads(n_jobs))
-        weights = SignedWeights(labels, label_weights, columns, threads, initial)
-        of_run = LocalRows(bank.reader(columns), weights, initial.example_weight)
-        builder: Learner = copy.deepcopy(make_learner(learner))
+        label_weights, unit = boosted.label_weights(labels, label_weights), None
+        pairs = None
+        if boosted.classes:
+            unit = float(label_weights[labels > 0].min())
+        if boosted.ranks:
+            queries = None if groups is None else np.asarray(groups)[weighted]
+            pairs = Pairs(queries, labels[:, 0])
+            potentials = pairs.potentials(label_weights[:, 0])
+            unit = float(potentials[potentials > 0.0].min())
+            label_weights = np.maximum(potentials, WEIGHT_FLOOR * unit)[:, None]
+        threads, known = Threads(n_threads(n_jobs)), initial if boosted.exponential else None
+        weights = SignedWeights(labels, label_weights, columns, threads, known, unit)
+        rules = SearchRules(boosted.two_sided, boosted.classes, boosted.maps_edges)
+        of_bank = bank.reader(columns)
+        of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs)
         of_run.compile(builder.one_search)
         settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
-        self._begin(of_run, strategy, builder, *settings)
+        self._begin(of_run, strategy, builder, *settings, boosted)
         self._log_loss, self._continued = log_loss, continued
 
     def _begin(
@@ -162,12 +192,17 @@ class Booster:
         max_model_features: int | None,
         learning_rate: float,
         smoothing: float,
+        objective: Objective | None = None,
     ) -> None:
         self._rows, self._learner, self._weight_init = rows, learner, weight_init
         self._log_loss, self._continued = 0.0, ""
-        self.step_size = StepSize(learning_rate, smoothing, rows.n_examples)
+        self.objective = AdaBoostMH() if objective is None else objective
+        size = rows.n_examples, rows.n_labels
+        self.step_size = self.objective.step_size(learning_rate, smoothing, *size)
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
+        if self.objective.resamples:
+            self._resampling_seed = int(self._rng.integers(2**63))
         self.strategy = _unlearned(strategy)
         pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
         if budget is None:
@@ -178,7 +213,7 @@ class Booster:
         if max_model_features is not None:
             max_model_features = check_integer("max_model_features", max_model_features, 1)
         self.max_model_features = max_model_features
-        of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features
+        of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features, self.objective
         self._search = TargetSearch(self.strategy, rows, *of_run)
         self._grows = self._search.prepare_growth(learner.growth())
 
@@ -215,6 +250,8 @@ class Booster:
             "learning_rate": self.step_size.learning_rate,
             "smoothing": self.step_size.smoothing,
         }
+        if type(self.objective) is not AdaBoostMH:
+            settings |= objective_facts(self.objective)
         if self.max_model_features is not None:
             settings["max_model_features"] = self.max_model_features
         if self._continued:
@@ -228,7 +265,7 @@ class Booster:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
         started = time.perf_counter()
         self._search.begin(self._round + 1)
-        self._rows.begin(self._log_loss)
+        self._begin_round(self._round + 1)
         if self._grows:
             tree, values = self._search.grow()
             edge, leaves, same = tree.edge, tree.leaves(), False
@@ -236,19 +273,55 @@ class Booster:
         else:
             before = None if self._learner.one_search else self._rng.bit_generator.state
             targets = self._learned()
-            edge = min(math.fsum([leaf.edge for leaf in targets]), 1.0)
+            self._refuse_products(targets)
+            edge = self._edge_of(targets)
             terms = terms_of(targets, self.step_size.alpha(edge))
-            leaves = [] if _is_stump(terms) else _leaves_of_targets(targets)
+            leaves = [] if self._is_stump(terms) else leaves_of_targets(targets)
             # Other random numbers may break ties otherwise, and lead to other searches.
             same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._round += 1  # a round that fails does not count
-        self._update_weights(terms, leaves, edge)
+        change = self._update_weights(terms, leaves, edge)
         rows = self._search.rows
-        self._finish(rows, terms, edge, same)
+        self._finish(rows, terms, edge, change, same)
         seconds = time.perf_counter() - started
         for row in rows:
             row["seconds"] = seconds / len(rows)
-        return Round(terms, rows, edge)
+        known = type(self.objective) is AdaBoostMH  # the loss follows from the edges
+        return Round(terms, rows, edge, None if known else self._log_loss)
+
+    @property
+    def _local(self) -> ObjectiveRows:
+        """The rows, for other objectives than AdaBoost.MH."""
+        return cast(ObjectiveRows, self._rows)
+
+    def _begin_round(self, number: int) -> None:
+        if self.objective.resamples:
+            self._local.resample([self._resampling_seed, number])
+        self._rows.begin(self._log_loss)
+
+    def _edge_of(self, leaves: Sequence[Targets]) -> float:
+        """The edge of the base classifier with these leaves."""
+        if len(leaves) == 1 and leaves[0].times_found is not None:
+            return min(leaves[0].edge, 1.0)
+        objective = self.objective
+        if isinstance(objective, RealObjective):
+            cells: Any = [(leaf.votes, leaf.sums, leaf.masses) for leaf in leaves]
+            return objective.edge_of_cells(cells)
+        return objective.edge(math.fsum([leaf.edge for leaf in leaves]))
+
+    def _refuse_products(self, leaves: Sequence[Targets]) -> None:
+        """SettingError for products of stumps whose sides have votes of their own."""
+        if not self.objective.two_sided or not any(leaf.stumps for leaf in leaves):
+            return
+        if not self._is_one_stump(leaves):
+            raise SettingError(
+                f"products cannot multiply the votes of the objective {self.objective.name!r}, "
+                "which differ on both sides of a stump; use the learner stump or tree"
+            )
+
+    def _is_stump(self, terms: Sequence[Term]) -> bool:
+        """Whether the terms are one stump as the objective makes it."""
+        return is_stump(terms, two_sided=self.objective.two_sided)
 
     def _targets(self) -> Targets:
         return Targets(self._rows, self._search, (0, self._rows.n_examples))
@@ -293,7 +366,8 @@ class Booster:
         """Whether this is one leaf of all examples, with the stump of the only search."""
         if type(leaves) is not list or len(leaves) != 1 or type(leaves[0]) is not Targets:
             return False
-        (leaf,), rows = leaves, self._search.rows
+        leaf: Targets = leaves[0]
+        rows = self._search.rows
         return (
             leaf.belongs_to(self._rows)
             and leaf.n_examples == self._rows.n_examples
@@ -303,7 +377,7 @@ class Booster:
         )
 
     def _finish(
-        self, rows: list[dict[str, Any]], terms: list[Term], edge: float, same: bool
+        self, rows: list[dict[str, Any]], terms: list[Term], edge: float, change: float, same: bool
     ) -> None:
         """Set the loss and the columns of the round; ends at an edge of 1, or of 0 if `same`."""
         if self.step_size.ends(edge):
@@ -311,7 +385,9 @@ class Booster:
             self._stopped = f"edge {edge:.15g}: every weight agrees with {part}"
         if edge <= NO_EDGE and self._search.hopeless and same:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
-        self._log_loss += self.step_size.log_loss_change(edge)
+        if edge <= NO_EDGE:
+            self._stopped = self.objective.ends_without_edge or self._stopped
+        self._log_loss += change
         for row in rows:
             row["alpha"] = terms[0].alpha
             row["log10_loss"] = self._log_loss / math.log(10.0)
@@ -321,15 +397,35 @@ class Booster:
             for row in rows:
                 row["term"] = number.get(row["search"], -1)
 
-    def _update_weights(self, terms: Sequence[Term], leaves: Sequence[Leaf], edge: float) -> None:
-        """Update the weights by a base classifier, unless its edge is 0 or ends the training."""
-        if edge <= 0.0 or self.step_size.ends(edge):
-            return
-        factors = self.step_size.factors(edge, self._rows.mass)
-        if _is_stump(terms):
-            self._rows.update(terms[0], factors)
+    def _update_weights(self, terms: Sequence[Term], leaves: Sequence[Leaf], edge: float) -> float:
+        """Update the weights by a base classifier, unless its edge is 0 or ends the training.
+
+        Returns the change of the log of the loss.
+        """
+        step, rows, objective = self.step_size, self._rows, self.objective
+        cells: Any
+        if edge <= 0.0 or step.ends(edge) or objective.resamples:
+            return step.log_loss_change(edge) if not objective.measures_loss else 0.0
+        stump = self._is_stump(terms)
+        if isinstance(objective, RealObjective):
+            cells = [of.votes for of in leaves]
+            if stump:
+                cells = [terms[0].below, terms[0].votes]
+            table = real_factors(np.array(cells, np.float64), step.learning_rate, rows.mass)
+            if stump:
+                self._local.update_sides(terms[0], table)
+            else:
+                self._local.update_cells(leaves, table)
+        elif stump and objective.two_sided:
+            cells = [terms[0].below, terms[0].votes]
+            self._local.update_sides(terms[0], vote_factors(cells, step.factors(edge, rows.mass)))
+        elif stump:
+            rows.update(terms[0], step.factors(edge, rows.mass))
         else:
-            self._rows.update_leaves(leaves, factors)
+            rows.update_leaves(leaves, step.factors(edge, rows.mass))
+        if objective.ranks:
+            self._local.pair()
+        return math.log(rows.mass) if objective.measures_loss else step.log_loss_change(edge)
 
     def state(self) -> dict[str, Any]:
         """State for `restore`: nested dicts of arrays, scalars and strings."""
@@ -370,9 +466,10 @@ class Booster:
         cannot be used.
         """
         with self._unusable_after_an_error():
-            for terms, edge in zip(rounds, edges, strict=True):
-                self._rows.begin(self._log_loss)
-                self._update_weights(terms, leaves_of(terms, self._targets()), edge)
+            for number, (terms, edge) in enumerate(zip(rounds, edges, strict=True), 1):
+                self._begin_round(number)
+                leaves = [] if self._is_stump(terms) else leaves_of(terms, self._targets())
+                self._update_weights(terms, leaves, edge)
             if not self._rows.replayed(state):
                 raise DataError(
                     f"the weights after {state['round']} rounds must be those of the saved state, "
@@ -411,93 +508,6 @@ def _unlearned(strategy: str | Strategy) -> Strategy:
     return cloned
 
 
-def _leaves_of_targets(targets: Sequence[Targets]) -> list[Leaf]:
-    """The leaves of a base classifier, from their targets."""
-    return [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
-
-
-def _is_stump(terms: Sequence[Term]) -> bool:
-    """Whether the terms are one stump with opposite votes."""
-    return len(terms) == 1 and terms[0].below is None
-
-
-def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
-    """The terms of the base classifier with these leaves."""
-    if len(leaves) == 1 and leaves[0].stumps and not leaves[0].path:
-        return _product(leaves[0], 0, -1, 0, alpha)
-    terms: list[Term] = []
-    waiting = [(list(leaves), 0, -1, 0)]
-    while waiting:
-        group, depth, parent, side = waiting.pop()
-        if any(len(leaf.path) == depth for leaf in group):
-            if len(group) > 1 or not group[0].stumps:
-                raise StrategyError(
-                    "learn() must return the leaves of one tree, each the result of split() or "
-                    "times(); return for example [targets.times(targets.search())]"
-                )
-            terms += _product(group[0], len(terms), parent, side, alpha)
-            continue
-        stump, me = group[0].path[depth][0], len(terms)
-        votes: dict[int, Any] = {}
-        for half in (1, -1):
-            side_leaves = [leaf for leaf in group if leaf.path[depth] == (stump, half)]
-            if not side_leaves:
-                continue
-            first = side_leaves[0]
-            if len(side_leaves) == 1 and len(first.path) == depth + 1 and not first.stumps:
-                votes[half] = first.votes
-            else:
-                waiting.append((side_leaves, depth + 1, me, half))
-        nothing = np.ones(stump.votes.size, np.int8)
-        above, below = votes.get(1, nothing), votes.get(-1, nothing)
-        terms.append(_term(stump, above, alpha, below, parent, side))
-    return terms
-
-
-def _product(leaf: Targets, at: int, parent: int, side: int, alpha: float) -> list[Term]:
-    """The terms of a leaf with stumps: the first has the votes of the leaf, the others multiply."""
-    first, *others = leaf.stumps
-    best = leaf.times_found is first
-    votes = first.votes if best else first.votes * leaf.votes
-    return [
-        _term(first, votes, alpha, None, parent, side),
-        *(_term(other, other.votes, alpha, None, at, 0) for other in others),
-    ]
-
-
-def _term(
-    stump: Any,
-    votes: NDArray[np.int8],
-    alpha: float,
-    below: NDArray[np.int8] | None,
-    parent: int,
-    side: int,
-) -> Term:
-    place = stump.search, parent, side
-    return Term(stump.feature, stump.threshold, stump.value, votes, alpha, below, *place)
-
-
-def leaves_of(terms: Sequence[Term], targets: Targets) -> list[Leaf]:
-    """The leaves of a base classifier, from its terms and the targets of all examples."""
-    leaves, waiting = [], [(targets, 0)]
-    while waiting:
-        part, at = waiting.pop()
-        term = terms[at]
-        children = {child.side: k for k, child in enumerate(terms) if child.parent == at}
-        if term.below is None:
-            factors = [child for child in terms if child.parent == at and child.side == 0]
-            ones = np.ones(term.votes.size, np.int8)
-            leaves.append(Leaf(part.stretch, (*part.stumps, term, *factors), ones))
-            continue
-        halves: Any = part.split(term)  # type: ignore[arg-type]  # of a term: without its sums
-        for half, side, votes in zip(halves, (-1, 1), (term.below, term.votes), strict=True):
-            if side in children:
-                waiting.append((half, children[side]))
-            else:
-                leaves.append(Leaf(half.stretch, half.stumps, votes))
-    return leaves
-
-
 def run_facts(
     strategy: Strategy,
     learner: Learner,
@@ -521,6 +531,11 @@ def run_facts(
         facts |= _class_facts(part, family, {"settings": settings_of_family})
         facts[f"number of features of the {part}"] = family.n_features
     return facts
+
+
+def objective_facts(objective: Objective) -> dict[str, Any]:
+    """The facts of an objective: all its attributes are settings."""
+    return _class_facts("objective", objective, vars(objective))
 
 
 def learner_facts(learner: Learner) -> dict[str, Any]:

@@ -10,10 +10,11 @@ have the arrays of `run_arrays`:
 - one element per term: ``search``, the number of the search in the round that found it; ``bin``,
   the index of its threshold in the bank; and those of `boostsample.records.term_arrays`.
 
-The alphas follow from the edges by the step size. ``history`` is JSON: the history rows by column.
-``state`` is JSON: what the booster needs beside them (`boostsample.files.json_text`). ``meta``
-is JSON: the kind of the file, its format, and the other entries. ``sha256`` is a checksum over all
-other entries.
+The alphas and the loss follow from the edges by the step size; for objectives other than
+AdaBoost.MH, ``alpha`` and ``log_loss`` have one element per round. ``history`` is JSON: the history
+rows by column. ``state`` is JSON: what the booster needs beside them
+(`boostsample.files.json_text`). ``meta`` is JSON: the kind of the file, its format, and the other
+entries. ``sha256`` is a checksum over all other entries.
 """
 
 from __future__ import annotations
@@ -73,6 +74,9 @@ def run_arrays(rounds: Sequence[Round]) -> dict[str, NDArray[Any]]:
         "bin": narrowest([term.threshold for term in terms]),
         **term_arrays(columns, None if stumps else split),
     }
+    if rounds[0].log_loss is not None:
+        arrays["log_loss"] = np.array([done.log_loss for done in rounds], np.float64)
+        arrays["alpha"] = np.array([done.terms[0].alpha for done in rounds], np.float64)
     edges = np.array([done.edge for done in rounds], np.float64)
     if not np.array_equal(edges, arrays["edge"]):
         arrays["round_edge"] = edges
@@ -83,6 +87,14 @@ def edges_of_run(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     """Edge of the base classifier of each round of `run_arrays`: float64 (R,)."""
     name = "round_edge" if "round_edge" in arrays else "edge"
     return floats_entry(arrays, name, arrays["searches"].size)
+
+
+def log_losses(arrays: Mapping[str, NDArray[Any]], n_rounds: int) -> list[float] | list[None]:
+    """Log of the loss after each round, or None for each if it follows from the edges."""
+    if "log_loss" not in arrays:
+        return [None] * n_rounds
+    losses: list[float] = floats_entry(arrays, "log_loss", n_rounds).tolist()
+    return losses
 
 
 def terms_of_run(
@@ -105,7 +117,10 @@ def terms_of_run(
         raise DataError("each of its terms must be of a search of the round")
     at = np.repeat(np.cumsum(searches) - searches, places.n_terms) + search
     edges = edges_of_run(arrays).tolist()
-    alphas = [step.alpha(edge) for step, edge in zip(itertools.cycle(steps), edges, strict=False)]
+    pairs = zip(itertools.cycle(steps), edges, strict=False)
+    alphas = [step.alpha(edge) for step, edge in pairs]
+    if "alpha" in arrays:
+        alphas = floats_entry(arrays, "alpha", searches.size).tolist()
     if not np.isfinite(alphas).all():
         raise DataError("its edges must be those of base classifiers")
     columns = zip(
@@ -246,8 +261,10 @@ def read_checkpoint(path: Path) -> RunFile | None:
                 raise DataError("its history rows must be those of the rounds")
             rows_left = iter(rows)
             rounds = [
-                Round(of_round, list(itertools.islice(rows_left, n)), edge)
-                for of_round, n, edge in zip(terms, searches, edges, strict=True)
+                Round(of_round, list(itertools.islice(rows_left, n)), edge, log_loss)
+                for of_round, n, edge, log_loss in zip(
+                    terms, searches, edges, log_losses(arrays, len(edges)), strict=True
+                )
             ]
             if state is None or int(state["round"]) != len(rounds):
                 raise DataError("its rounds are not all there")

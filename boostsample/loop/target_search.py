@@ -17,9 +17,10 @@ from sklearn.base import clone
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
 from boostsample.kernels.array_layout import N_BINS
-from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of, best_votes
+from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of
 from boostsample.ledger import Ledger
 from boostsample.loop.grown_tree import GrownTree
+from boostsample.objective import AdaBoostMH, Objective
 from boostsample.planning.costs import finish_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
 from boostsample.rows.protocol import Growth, RunRows, Searches, TargetRows
@@ -59,8 +60,10 @@ class TargetSearch:
         pool: Pool,
         rng: np.random.Generator,
         max_model_features: int | None = None,
+        objective: Objective | None = None,
     ) -> None:
         """Start the strategy; SettingError if a setting is out of range."""
+        self.objective = AdaBoostMH() if objective is None else objective
         self.round = 0
         self.hopeless = True
         self.rows: list[dict[str, Any]] = []
@@ -119,7 +122,8 @@ class TargetSearch:
     ) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
         strategy, run, number = self._strategy, self._run, len(self.rows)
-        rows = targets.read(two_sided, self._members)
+        objective = self.objective
+        rows: Any = targets.read(two_sided or objective.two_sided, self._members)
         computed = run.values_computed
         ledger = Ledger(type(strategy).__name__, self._budget_of(rows.n_examples))
         whole = rows.n_examples == run.n_examples
@@ -146,14 +150,15 @@ class TargetSearch:
             divides = cut is not None
         member, threshold = cut or chosen
         feature = member if self._members is None else int(self._members[member])
-        sums = rows.label_sums(member, threshold)
+        sums, masses = rows.label_sums(member, threshold), None
         base = rows.sums / rows.mass  # rounded as `sums`
-        if cut is None:
+        if objective.reads_masses:
+            masses = rows.side_masses(member, threshold)
+        if cut is None:  # all on one side
             sums = base
-        votes, worth = best_votes(sums), np.abs(sums)
-        if two_sided:
-            worth = np.maximum(worth, np.abs(base))
-        edge = min(float(np.add.reduce(worth)), 1.0)
+            if masses is not None:
+                masses = np.stack([np.zeros_like(base), np.add.reduce(masses)])
+        votes, below, worth, edge = objective.judge(sums, base, masses, two_sided)
         if n_examples == rows.n_examples and cut == chosen:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
@@ -198,8 +203,10 @@ class TargetSearch:
         self._count(feature)
         if share != 1.0:
             sums, base = sums * share, base * share
-        sums_of = number, feature, threshold, value, votes, edge, sums, base
-        return Found(*sums_of, row, divides, complete, cut is not None)
+            masses = None if masses is None else masses * share
+        of_stump = number, feature, threshold, value, votes, below, edge, worth
+        rest = objective.gain(sums, base), masses, sums, base, row, divides, complete
+        return Found(*of_stump, *rest, cut is not None)
 
     def prepare_growth(self, n_leaves: int) -> bool:
         """Whether `grow` makes the trees of so many leaves that single searches would make.
@@ -208,7 +215,8 @@ class TargetSearch:
         """
         strategy = self._strategy
         found = strategy.one_sample(self._pool, self._budget)
-        if n_leaves >= 2 and self._most is None and found is not None and not self._learns:
+        known = self._most is None and type(self.objective) is AdaBoostMH
+        if n_leaves >= 2 and known and found is not None and not self._learns:
             self._n_searched, scheme = found
             searches = Searches(n_leaves, self._budget, LEAST_BUDGET, self._n_searched)
             self._growth = self._run.growth(searches, scheme)
@@ -239,10 +247,11 @@ class TargetSearch:
         member, threshold = chosen
 
         def edges(members: NDArray[np.int64]) -> NDArray[np.float64]:
-            return limits.edges(rows.bin_totals(members), self._run.mass, two_sided)
+            totals = rows.bin_totals(members)
+            return limits.edges(totals, self._run.mass, two_sided, self.objective.classes)
 
         of_cut = rows.cut_totals(member, threshold)[None]
-        if limits.edges(of_cut, self._run.mass, two_sided)[0, 0] >= 0.0:
+        if limits.edges(of_cut, self._run.mass, two_sided, self.objective.classes)[0, 0] >= 0.0:
             return chosen
         least = float(edges(np.array([member])).max())
         others = [stumps.feature[stumps.edge > least] for stumps in exact]

@@ -160,7 +160,7 @@ def products_of_round(model: Model, number: int) -> list[Product]:
         children.setdefault(place, []).append(term)
 
     def expanded(term: int) -> list[Product]:
-        above, below = model.votes[term], model.below[term]
+        below, above = (of_side[term] for of_side in model.scored)
         alone = (term, 1) not in children and (term, -1) not in children
         made: list[Product] = []
         if alone and np.array_equal(above, -below):

@@ -22,6 +22,7 @@ from boostsample.banks.bank import Bank
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, printable
 from boostsample.models.model import Model
+from boostsample.models.scoring import TermArrays
 from boostsample.records import Term
 from boostsample.rows.weights import FULL_STEP, StepSize
 
@@ -38,11 +39,23 @@ def log_loss_falls(
     >>> bool(np.isclose(log_loss_falls(np.arctanh([0.6]))[0], -np.log(0.8)))
     True
     """
-    if step_size.is_full:
+    if type(step_size) is StepSize and step_size.is_full:
         return np.asarray(np.logaddexp(alpha, -alpha) - _LOG_2)
     edges = map(step_size.edge, alpha.tolist())
     changes = np.array([step_size.log_loss_change(edge) for edge in edges], np.float64)
     return np.maximum(-changes, 0.0)  # an edge near 0 may round to less
+
+
+def _falls_of_values(terms: TermArrays) -> NDArray[np.float64]:
+    """Mean over the values c of each round of log cosh(c), which alpha has for votes: (R,)."""
+    if not terms.first.size:
+        return np.empty(0)
+    values = np.hstack([terms.below, terms.votes]) * terms.alpha[:, None]
+    of_values = np.logaddexp(values, -values) - _LOG_2
+    sums, counts = (
+        np.add.reduceat(each.sum(axis=1), terms.first) for each in (of_values, values != 0.0)
+    )
+    return np.asarray(sums / np.maximum(counts, 1))
 
 
 def term_importances(
@@ -66,7 +79,11 @@ def term_importances(
             missing[term.feature] = bool(np.any(taken == 0))
         return missing[term.feature]
 
-    falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
+    if any(terms[0].votes.dtype.kind == "f" for terms in rounds):
+        listed = [term for terms in rounds for term in terms]
+        falls = _falls_of_values(TermArrays(listed, listed[0].votes.size))
+    else:
+        falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
     shared: list[float] = []
     for fall, terms in zip(falls.tolist(), rounds, strict=True):
         votes = terms[0].votes, terms[0].below
@@ -89,7 +106,10 @@ def model_importances(
         varies = np.any(model.votes != model.below, axis=1) | (np.bincount(number)[number] > 1)
         reads = np.asarray((model.threshold > -np.inf) & varies)
     readers = np.bincount(number[reads], minlength=len(model))[number]
-    falls = log_loss_falls(model.alpha, step_size)
+    if model.votes.dtype.kind == "f":
+        falls = _falls_of_values(model)[number]
+    else:
+        falls = log_loss_falls(model.alpha, step_size)
     return np.asarray(np.where(reads, falls / np.maximum(readers, 1), 0.0))
 
 

@@ -41,6 +41,16 @@ def exact_coefficients(alpha: NDArray[np.float64], first: NDArray[np.int64]) -> 
     return np.ldexp(np.rint(np.ldexp(alpha, 52 - exponent)), exponent - 52)
 
 
+def exact_values(terms: TermArrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`below` and `votes` times alpha, float64 (M, K), rounded as of `exact_coefficients`."""
+    _, exponent = math.frexp(math.fsum(terms.largest.tolist()))
+    below, votes = (
+        np.ldexp(np.rint(np.ldexp(terms.alpha[:, None] * sides, 52 - exponent)), exponent - 52)
+        for sides in (terms.below, terms.votes)
+    )
+    return below, votes
+
+
 class StumpTables(NamedTuple):
     """Scores of many stumps: for each feature in use, a table of scores by its value.
 
@@ -116,8 +126,9 @@ class Model(TermArrays):
     feature : ndarray of int64, shape (M,)
     threshold : ndarray of float64, shape (M,)
         Raw thresholds; phi(x) = +1 if x >= threshold else -1 (missing: -1).
-    votes, below : ndarray of int8, shape (M, K)
-        Votes for phi = +1 and for phi = -1; for stumps and products the opposite ones.
+    votes, below : ndarray of int8 or float64, shape (M, K)
+        Votes for phi = +1 and for phi = -1; for stumps and products the opposite ones. Values of an
+        objective with real values.
     parent, side : ndarray of int64, shape (M,)
     alpha : ndarray of float64, shape (M,)
     coefficient : ndarray of float64, shape (M,)
@@ -151,6 +162,9 @@ class Model(TermArrays):
         self.n_labels = int(self.votes.shape[1])
         self.threshold = threshold
         self.coefficient = exact_coefficients(self.alpha, self.first)
+        if self.votes.dtype.kind == "f":
+            self.scored = exact_values(self)
+            self.coefficient = np.ones_like(self.alpha)
         self._tables: StumpTables | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -245,7 +259,7 @@ class Model(TermArrays):
         if n_rounds == len(self) and self._tables is not None:
             return self._tables
         part = slice(n_rounds)
-        voted = self.coefficient[part, None] * self.votes[part]
+        voted = self.coefficient[part, None] * self.scored[1][part]
         tables = make_tables(self.feature[part], self.threshold[part].astype(np.float32), voted)
         if n_rounds == len(self):
             self._tables = tables

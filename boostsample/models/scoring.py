@@ -15,10 +15,11 @@ from boostsample.records.term_arrays import TermColumns, columns_of_terms
 
 
 class TermArrays:
-    """Terms of whole rounds as arrays: those of `TermColumns`, and three more.
+    """Terms of whole rounds as arrays: those of `TermColumns`, and four more.
 
     - `first` int64 (R,): position of the first term of each round;
     - `coefficient` float64 (M,): alpha as scores add it;
+    - `scored`: `below` and `votes` as scores add them, times `coefficient`;
     - `are_stumps`: whether every round is one stump with opposite votes.
     """
 
@@ -32,6 +33,7 @@ class TermArrays:
         self.first = np.flatnonzero(self.parent < 0)
         self.are_stumps = are_stumps
         self.coefficient = self.alpha
+        self.scored = self.below, self.votes
 
     @property
     def columns(self) -> TermColumns:
@@ -41,6 +43,15 @@ class TermArrays:
     def __len__(self) -> int:
         """Number of rounds."""
         return int(self.first.size)
+
+    @property
+    def largest(self) -> NDArray[np.float64]:
+        """The most that each round adds to a score: float64 (R,)."""
+        alphas = np.abs(self.alpha[self.first])
+        if self.votes.dtype.kind != "f" or not self.first.size:
+            return alphas
+        of_terms = np.maximum(np.abs(self.votes), np.abs(self.below)).max(axis=1)
+        return np.asarray(alphas * np.maximum.reduceat(of_terms, self.first))
 
     def terms(self, first: int, end: int) -> slice:
         """The terms of rounds first, ..., end - 1."""
@@ -52,7 +63,7 @@ class TermArrays:
         """Outputs o_l(x) of one round's terms: float64 (n, K) of -1 and +1; `sides` as below."""
         outputs = np.zeros((sides.shape[1], self.votes.shape[1]))
         alone = copy.copy(self)
-        alone.coefficient = np.ones_like(self.alpha)
+        alone.coefficient, alone.scored = np.ones_like(self.alpha), (self.below, self.votes)
         alone.add_scores(sides, slice(0, self.feature.size), outputs)
         return outputs
 
@@ -65,7 +76,7 @@ class TermArrays:
         """
         bits = np.ascontiguousarray(sides).view(np.uint8)
         if self.are_stumps:
-            voted = self.votes[part] * self.coefficient[part, None]
+            voted = self.scored[1][part] * self.coefficient[part, None]
             add_stump_scores(bits, voted, np.empty((scores.shape[1] + 1, ROWS)), scores)
             return
         ends, parents, children, votes, alphas = self._tree(part)
@@ -106,5 +117,5 @@ class TermArrays:
         children[:, 0] = np.where(side == 0, 2, (side + 1) // 2)
         inner = np.flatnonzero(side)
         children[parents[inner], 1 + (side[inner] + 1) // 2] = inner
-        votes = np.stack([self.below[part], self.votes[part]], axis=1).astype(np.float64)
+        votes = np.stack([of_side[part] for of_side in self.scored], axis=1).astype(np.float64)
         return ends, parents, children, votes, self.coefficient[part][firsts - at]

@@ -125,12 +125,12 @@ class Term:
         Bin index.
     value : float
         Raw threshold: phi(x) = +1 if x >= value else -1.
-    votes : ndarray of int8, shape (K,)
-        Votes for phi = +1.
+    votes : ndarray of int8 or float64, shape (K,)
+        Votes for phi = +1; values of an objective with real values.
     alpha : float
         Coefficient of the base classifier, the same for all terms of a round.
-    below : ndarray of int8, shape (K,), or None
-        Votes for phi = -1; None: the opposite ones.
+    below : ndarray of int8 or float64, shape (K,), or None
+        Votes or values for phi = -1; None: the opposite ones.
     search : int
         Number of the search in the round that found the stump.
     parent : int
@@ -142,9 +142,9 @@ class Term:
     feature: int
     threshold: int
     value: float
-    votes: NDArray[np.int8]
+    votes: NDArray[Any]
     alpha: float
-    below: NDArray[np.int8] | None = None
+    below: NDArray[Any] | None = None
     search: int = 0
     parent: int = -1
     side: int = 0
@@ -197,12 +197,14 @@ class Outcome:
 class Round:
     """What one round adds: `terms` to the model, `rows` to the history, one for each search.
 
-    `edge` is the edge G of the base classifier that the terms make.
+    `edge` is the edge of the base classifier that the terms make. `log_loss`, the log of the loss
+    after the round, is None for AdaBoost.MH: it follows from the edges, as alpha does.
     """
 
     terms: list[Term]
     rows: list[dict[str, Any]]
     edge: float
+    log_loss: float | None = None
 
     @property
     def last(self) -> bool:

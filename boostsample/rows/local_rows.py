@@ -17,14 +17,21 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
-from boostsample.kernels.array_layout import Floats, aligned, found_room, row_layout
+from boostsample.kernels.array_layout import (
+    Floats,
+    aligned,
+    found_room,
+    matrix_of_rows,
+    row_layout,
+)
 from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import Stumps
 from boostsample.records.feature_tiles import TILE
-from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
+from boostsample.rows.pairs import Pairs
+from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
@@ -33,10 +40,10 @@ from boostsample.rows.sampling_schemes import (
     known_scheme,
     nested_scheme,
 )
-from boostsample.rows.searcher import FINE, BinSearch, Race, Searcher
+from boostsample.rows.searcher import FINE, BinSearch, Race, Searcher, SearchRules
 from boostsample.rows.tree_growth import TreeGrowth, growth_possible
 from boostsample.rows.weighted_rows import PART, WeightedRows
-from boostsample.rows.weights import FULL_STEP, InitialWeights, SignedWeights
+from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, InitialWeights, SignedWeights
 from boostsample.threads import CompilingThreads
 
 #: Looks of a search, times labels, up to which one thread grows trees faster than several search.
@@ -180,26 +187,45 @@ class NodeRows(WeightedRows):
         weights = self._weights
         by_place = sorted(leaves, key=lambda leaf: leaf.stretch)
         filled = [leaf for leaf in by_place if leaf.stretch[0] < leaf.stretch[1]]
-        for leaf in filled:
-            if leaf.stretch in self._parted:
-                self._order[slice(*leaf.stretch)].sort()
-                self._stretch = None
+        self._sort_parted(filled)
         votes = np.ones((len(filled), self.width), np.float32)
         votes[:, : self.n_labels] = [leaf.votes for leaf in filled]
         if any(leaf.stumps for leaf in filled):
             self._update_products(filled, votes, factors)
             return
+        reads = votes.reshape(-1), UpdateFactors(votes[0], *factors, weights.floor)
+        self._share_parts(self._update_parts, filled, reads)
+
+    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
+        """Multiply the weights of the run by the factors of their leaf; O(N)."""
+        self._make_room()
+        places = sorted(range(len(leaves)), key=lambda at: leaves[at].stretch)
+        filled = [at for at in places if leaves[at].stretch[0] < leaves[at].stretch[1]]
+        of_leaves = [leaves[at] for at in filled]
+        self._sort_parted(of_leaves)
+        factors = self._weights.cell_factors(table[filled])
+        self._share_parts(self._own.update_cells, of_leaves, (factors,))
+
+    def _sort_parted(self, leaves: Iterable[Leaf]) -> None:
+        """Put the examples of leaves that were split again in their order."""
+        for leaf in leaves:
+            if leaf.stretch in self._parted:
+                self._order[slice(*leaf.stretch)].sort()
+                self._stretch = None
+
+    def _share_parts(self, kernel: Any, leaves: Sequence[Leaf], reads: tuple[Any, ...]) -> None:
+        """Update the rows of leaves, PART at a time, shared among the threads."""
+        weights = self._weights
         parts = [
             (number, at, min(at + PART, end))
-            for number, ((first, end), *_) in enumerate(filled)
+            for number, ((first, end), *_) in enumerate(leaves)
             for at in range(first, end, PART)
         ]
-        reads = weights.values, self._order, np.array(parts), votes.reshape(-1)
-        own = UpdateFactors(votes[0], *factors, weights.floor)
+        rows = weights.values, self._order, np.array(parts)
         writes = np.empty((len(parts), self.width)), np.empty(len(parts))
         stretches = self.threads.stretches(range(len(parts) + 1))
-        calls = [(*reads, own, *ends, *writes) for ends in stretches]
-        self.threads.run(self._update_parts, calls)
+        calls = [(*rows, *reads, *ends, *writes) for ends in stretches]
+        self.threads.run(kernel, calls)
         weights.set_sums(*writes)
 
     def _update_products(
@@ -238,10 +264,15 @@ class LocalRows:
         bank: Bank,
         weights: SignedWeights,
         example_weight: NDArray[np.float64] | None = None,
+        rules: SearchRules | None = None,
+        pairs: Pairs | None = None,
     ) -> None:
         self.bank, self.weights = bank, weights
         self.families, self.on_demand = bank.families, bank.on_demand
-        self.searcher = Searcher(bank, weights)
+        self.searcher = Searcher(bank, weights, rules=rules)
+        self._rules = SearchRules() if rules is None else rules
+        self._pairs = pairs
+        self._initial: NDArray[np.float32] | None = None
         self.nodes = NodeRows(weights, bank.cut)
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self.n_features = int(bank.n_features)
@@ -252,7 +283,9 @@ class LocalRows:
         """Compile all kernels of a run. Reads no example, and changes nothing of the run."""
         lists = self.bank.rare_rows(np.empty(0, np.int64)) is not None
         races = self.bank.race_tiles() is not None
-        compile_rows(self.n_labels, self.weights.threads.n > 1, one_search, lists, races)
+        several, rules = self.weights.threads.n > 1, self._rules
+        of_rules = rules.two_sided, rules.classes
+        compile_rows(self.n_labels, several, one_search, lists, races, *of_rules)
         self.bank.compile()
 
     @property
@@ -270,6 +303,8 @@ class LocalRows:
         self.round += 1
         self.weights.log_loss = log_loss
         self.nodes.begin()
+        if self._pairs is not None:
+            self._pairs.begin(self.weights.values, self.weights.mass)
 
     def target(
         self,
@@ -301,6 +336,28 @@ class LocalRows:
     def update_leaves(self, leaves: Sequence[Leaf], factors: Factors) -> None:
         """Update the weights by the base classifier with these leaves; O(N)."""
         self.nodes.update(leaves, factors)
+
+    def update_sides(self, cut: StumpCut, table: CellTable) -> None:
+        """Multiply the weights by the factors of the side of a stump; O(N)."""
+        self.weights.update_sides(*self.bank.cut(cut.feature, cut.threshold), table)
+
+    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
+        """Multiply the weights by the factors of their leaf; O(N)."""
+        self.nodes.update_cells(leaves, table)
+
+    def pair(self) -> None:
+        """Make potentials of pairs of the weights after an update."""
+        assert self._pairs is not None
+        self.weights.set_values(self._pairs.updated(self.weights.values)[:, None])
+
+    def resample(self, seed: Sequence[int]) -> None:
+        """Set the initial weights times the numbers of a bootstrap sample; O(N K)."""
+        weights, n = self.weights, self.n_examples
+        if self._initial is None:
+            self._initial = matrix_of_rows(weights.values, n, self.n_labels).copy()
+        numbers = np.bincount(np.random.default_rng(seed).integers(n, size=n), minlength=n)
+        signed = self._initial * numbers[:, None].astype(np.float32)
+        weights.set_values(np.copysign(np.maximum(np.abs(signed), WEIGHT_FLOOR), self._initial))
 
     def raw_threshold(self, feature: int, threshold: int) -> float:
         """Raw threshold of a stump."""
@@ -364,13 +421,17 @@ def compile_rows(
     one_search: bool,
     lists: bool = False,
     races: bool = False,
+    two_sided: bool = False,
+    classes: bool = False,
 ) -> None:
     """Compile all kernels of draws, searches and updates, once for each number of labels.
 
-    `lists` is whether the bank makes lists of rare rows, `races` whether it has tiles.
+    `lists` is whether the bank makes lists of rare rows, `races` whether it has tiles; the last two
+    are as of `SearchRules`.
     """
     if COMPILED:
-        _compile(n_labels, several_threads, tuple(SCHEMES), one_search, lists, races)
+        of_rules = two_sided, classes
+        _compile(n_labels, several_threads, tuple(SCHEMES), one_search, lists, races, *of_rules)
 
 
 @cache
@@ -381,6 +442,8 @@ def _compile(
     one_search: bool,
     lists: bool,
     races: bool,
+    two_sided: bool,
+    classes: bool,
 ) -> None:
     """Do on three examples of one feature what a run can do, with arrays of the same types."""
     Y, columns, feature = np.ones((3, n_labels), np.int8), np.arange(3), np.zeros(1, np.int64)
@@ -392,7 +455,8 @@ def _compile(
         how = UNPROMISED.get(scheme, PROMISED)
         drawn.append(weights.draw(2, known_scheme(scheme), rng, how))
         weights.draw_nested((1, 2), nested_scheme(scheme), rng, how)
-    search, output = BinSearch(n_labels, weights.threads), found_room(1, n_labels, False)
+    search = BinSearch(n_labels, weights.threads, classes)
+    output = found_room(1, n_labels, two_sided)
     for rows in drawn:
         search.write(bins, feature, np.full(1, 2, np.int16), rows, FINE, output)
     if lists:
@@ -402,17 +466,25 @@ def _compile(
         place, n_bins = np.zeros(1, np.int64), np.full(1, 2, np.int16)
         of_tiles = np.ones(3 * TILE, np.uint8), 3, place, np.empty(8, np.int32)
         tiles = RaceTiles(*of_tiles, n_bins, bins)
-        Race([(1, 2)], 3, n_labels).run(weights.for_race(), feature, tiles, search, rng)
+        race = Race([(1, 2)], 3, n_labels, two_sided, classes)
+        race.run(weights.for_race(), feature, tiles, search, rng)
     votes, sums, edges = np.ones((1, n_labels), np.int8), np.empty(weights.width), np.empty(1)
     cut = np.ones(1, np.int16), votes
     row_kernels(*row_layout(n_labels)).signed_edges(bins, feature, *cut, drawn[0], sums, edges)
     weights.label_sums(bins[0], 1)
     factors = FULL_STEP.factors(0.5, weights.mass)
     weights.update(bins[0], 1, votes[0], factors)
+    table = np.full((2, 2, n_labels), 0.5)
+    if two_sided:
+        weights.side_masses(bins[0], 1)
+        weights.update_sides(bins[0], 1, table)
     if not one_search:
         nodes = NodeRows(weights, lambda feature, threshold: (bins[0], np.int16(threshold)))
         stump = Stumps(feature, np.ones(1, np.int64), votes, edges).best()
         nodes.read(nodes.whole, [stump])
         below, above = nodes.split(nodes.whole, stump)
         nodes.read((0, 1), [])
-        nodes.update([Leaf(stretch, (), votes[0]) for stretch in (below, above)], factors)
+        leaves = [Leaf(stretch, (), votes[0]) for stretch in (below, above)]
+        nodes.update(leaves, factors)
+        if two_sided:
+            nodes.update_cells(leaves, table)

@@ -29,6 +29,10 @@ class Factors(NamedTuple):
     wrong: float
 
 
+#: For each cell, and for labels -1 and then +1, the factors of the weights: float64 (J, 2, K).
+CellTable: TypeAlias = NDArray[np.float64]
+
+
 class StumpCut(Protocol):
     """A stump: votes where the bin of the feature is at least the threshold, else -votes."""
 
@@ -152,6 +156,18 @@ class TargetRows(Protocol):
         """Invalidate all samples drawn so far; later ones reuse their memory."""
 
 
+class MassTargetRows(TargetRows, Protocol):
+    """Rows of a target of `ObjectiveRows`."""
+
+    def side_masses(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """Weight of each label with phi = -1, then +1: float64 (2, K), in units of `mass`; O(n)."""
+        ...
+
+    def label_masses(self) -> NDArray[np.float64]:
+        """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
+        ...
+
+
 class Growth(Protocol):
     """Grows trees on the rows of a run, each in one call."""
 
@@ -239,3 +255,19 @@ class RunRows(Protocol):
     def replayed(self, state: State) -> bool:
         """Whether the weights are those of a `small_state()`; takes what else it holds."""
         ...
+
+
+class ObjectiveRows(RunRows, Protocol):
+    """Rows in this process: objectives other than AdaBoost.MH need them."""
+
+    def update_sides(self, cut: StumpCut, table: CellTable) -> None:
+        """Multiply the weights by the factors of the side of a stump; O(N)."""
+
+    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
+        """Multiply the weights by the factors of their leaf; O(N)."""
+
+    def pair(self) -> None:
+        """Make potentials of pairs of the weights after an update; they sum to the loss factor."""
+
+    def resample(self, seed: Sequence[int]) -> None:
+        """Set the initial weights times the numbers of a bootstrap sample; O(N)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -72,11 +72,11 @@ _FINEST, EACH_ROW = Precision(2, False), Precision(1, False)
 class BinSearch:
     """The search kernel for rows of K labels, on bins from anywhere."""
 
-    def __init__(self, n_labels: int, threads: Threads) -> None:
-        self.n_labels, self.threads = n_labels, threads
+    def __init__(self, n_labels: int, threads: Threads, classes: bool = False) -> None:
+        self.n_labels, self.threads, self.classes = n_labels, threads, classes
         blocks, tail = row_layout(n_labels)
         self.width = LANES * blocks + tail
-        self._kernel = search_kernel(blocks, tail)
+        self._kernel = search_kernel(blocks, tail, classes)
         self._rooms = [search_room(n_labels) for _ in range(threads.n)]
 
     def tie(self, n_rows: int) -> float:
@@ -126,10 +126,18 @@ class BinSearch:
 class Race:
     """Races of some stages: their work space, and what does not change from one to the next."""
 
-    def __init__(self, stages: Sequence[tuple[int, int]], n_examples: int, n_labels: int) -> None:
+    def __init__(
+        self,
+        stages: Sequence[tuple[int, int]],
+        n_examples: int,
+        n_labels: int,
+        two_sided: bool = False,
+        classes: bool = False,
+    ) -> None:
         layout = row_layout(n_labels)
         self._counts, self._sizes = (np.array(numbers) for numbers in zip(*stages, strict=True))
-        self._kernel, self._n_labels = race_kernel(*layout), n_labels
+        self._kernel = race_kernel(*layout, classes)
+        self._n_labels, self._two_sided = n_labels, two_sided
         width = LANES * layout[0] + layout[1]
         self._room = race_room(n_examples, stages, width)
         self._n = int(self._counts.sum())
@@ -148,7 +156,8 @@ class Race:
         """The stumps of all stages, one stage after the other."""
         if self._limits is None:
             self._limits = search.race_limits(self._sizes.tolist())
-        every, found = np.empty(self._n, np.int64), found_room(self._n, self._n_labels)
+        found = found_room(self._n, self._n_labels, self._two_sided)
+        every = np.empty(self._n, np.int64)
         every[: features.size] = features
         stages = self._sizes, self._counts, again, join, order_seed(rng)
         work = tiles, self._limits, self._room, search.room
@@ -172,6 +181,17 @@ class LocalSample(NamedTuple):
         return self.searcher.signed_edges(stumps, self.rows)
 
 
+class SearchRules(NamedTuple):
+    """What the searches of a run maximise, see `boostsample.objective.Objective`.
+
+    `edges` makes edges of the worth of stumps; None if they are the same.
+    """
+
+    two_sided: bool = False
+    classes: bool = False
+    edges: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+
+
 class Searcher:
     """Draws and searches on all rows of a run, or those of a target: implements `TargetRows`."""
 
@@ -182,6 +202,7 @@ class Searcher:
         run: Searcher | None = None,
         two_sided: bool = False,
         members: NDArray[np.int64] | None = None,
+        rules: SearchRules | None = None,
     ) -> None:
         self.bank, self.weights = bank, weights
         self.two_sided, self._members = two_sided, members
@@ -190,13 +211,15 @@ class Searcher:
         self.largest_threshold = bank.largest_threshold
         if run is None:
             self._n_run = weights.n_examples
-            self._search = BinSearch(self.n_labels, weights.threads)
+            self._rules = SearchRules() if rules is None else rules
+            self._search = BinSearch(self.n_labels, weights.threads, self._rules.classes)
             self._races = dict[tuple[tuple[int, int], ...], Race]()
             self._signed_edges = row_kernels(*row_layout(self.n_labels)).signed_edges
             place = int(bank.n_examples), weights.columns
             self._rare_search = RareSearch(self.n_labels, weights.threads, *place)
         else:
             self._n_run, self._search, self._races = run._n_run, run._search, run._races
+            self._rules = run._rules
             self._rare_search = run._rare_search
             self._signed_edges = run._signed_edges
 
@@ -225,6 +248,15 @@ class Searcher:
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), normalised; O(n)."""
         number = feature if self._members is None else int(self._members[feature])
         return self.weights.label_sums(*self.bank.cut(number, threshold))
+
+    def side_masses(self, feature: int, threshold: int) -> NDArray[np.float64]:
+        """Weight of each label with phi = -1, then +1: float64 (2, K), normalised; O(n)."""
+        number = feature if self._members is None else int(self._members[feature])
+        return self.weights.side_masses(*self.bank.cut(number, threshold))
+
+    def label_masses(self) -> NDArray[np.float64]:
+        """Weight of each label: float64 (K,); O(n)."""
+        return self.weights.label_masses()
 
     def release(self) -> None:
         """Invalidate all samples drawn so far; later ones reuse their buffers."""
@@ -256,9 +288,10 @@ class Searcher:
         again: NDArray[np.int64] = NO_FEATURES,
         join: int = 0,
     ) -> Stumps | None:
-        """As of `TargetRows`: possible with tiles, for whole rows and opposite votes."""
+        """As of `TargetRows`: possible with tiles, for whole rows and stumps of the objective."""
         whole = self._members is None and self.n_examples == self._n_run
-        if self.two_sided or not whole or stages[-1][1] >= self.n_examples:
+        other = self.two_sided != self._rules.two_sided
+        if other or not whole or stages[-1][1] >= self.n_examples:
             return None
         tiles = self.bank.race_tiles()
         if tiles is None:
@@ -267,10 +300,18 @@ class Searcher:
         if plan not in self._races:
             if len(self._races) == _MOST_RACES:
                 del self._races[next(iter(self._races))]
-            self._races[plan] = Race(plan, self.n_examples, self.n_labels)
+            rules = self._rules
+            size = self.n_examples, self.n_labels
+            self._races[plan] = Race(plan, *size, rules.two_sided, rules.classes)
         run = self._races[plan].run
         stumps = run(self.weights.for_race(), features, tiles, self._search, rng, again, join)
         self.weights.raced()
+        return self._with_edges(stumps)
+
+    def _with_edges(self, stumps: Stumps) -> Stumps:
+        """The stumps, with edges of the objective in the place of their worth."""
+        if self._rules.edges is not None:
+            stumps.edge[:] = self._rules.edges(stumps.edge)
         return stumps
 
     def shuffled(self, rng: np.random.Generator) -> LocalSample:
@@ -284,11 +325,12 @@ class Searcher:
     def search(self, features: NDArray[np.int64], rows: Rows, exact: bool) -> Stumps:
         """The best stump of each feature on the given rows."""
         if not exact:
-            return self._run(features, rows, self._search.sample_precision(rows), exact)
+            precision = self._search.sample_precision(rows)
+            return self._with_edges(self._run(features, rows, precision, exact))
         stumps = self._run(features, rows, FINE if self.n_examples > _MANY else _FINEST, exact)
         if features.size > 1:
             self._settle_ties(stumps, rows)
-        return stumps
+        return self._with_edges(stumps)
 
     def _run(
         self, features: NDArray[np.int64], rows: Rows, precision: Precision, exact: bool
@@ -317,7 +359,7 @@ class Searcher:
         """
         features = self._of_bank(features)
         lists = self.bank.rare_rows(features) if exact else None
-        if lists is None or not self._rare_search.possible:
+        if lists is None or not self._rare_search.possible or self._rules.classes:
             self._search_bins(features, rows, precision, output)
             return
         rare, at = lists
@@ -372,7 +414,9 @@ class Searcher:
         for name in ("threshold", "votes", "divides", "below"):
             if getattr(again, name) is not None:
                 getattr(stumps, name)[first] = getattr(again, name)
-        summed = np.minimum(np.abs(self.signed_edges(again, rows)), 1.0)
+        summed = again.edge
+        if not self._rules.classes:
+            summed = np.minimum(np.abs(self._signed_sums(again, rows)), 1.0)
         for value, edge in zip(values, summed, strict=True):
             stumps.edge[near[rough == value]] = edge
         best = stumps.edge.max()
@@ -408,6 +452,14 @@ class Searcher:
         return totals
 
     def signed_edges(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
+        """Edges of given stumps on the given rows."""
+        sums = self._signed_sums(stumps, rows)
+        if self._rules.edges is None:
+            return sums
+        worth = 0.5 * (1.0 + sums) if self._rules.classes else np.abs(sums)
+        return self._rules.edges(np.minimum(worth, 1.0))
+
+    def _signed_sums(self, stumps: Stumps, rows: Rows) -> NDArray[np.float64]:
         """Sum w_il o_l(x_i) y_il of each stump on the given rows, normalised.
 
         o is v phi, or for votes a above and b below the threshold (a - b) / 2 phi + (a + b) / 2.

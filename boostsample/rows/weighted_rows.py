@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from boostsample.jit.vectors import LANES
 from boostsample.kernels import draw as draw_kernels
-from boostsample.kernels.array_layout import Doubles, Floats, Rows, aligned, row_layout
+from boostsample.kernels.array_layout import (
+    Doubles,
+    Floats,
+    Rows,
+    aligned,
+    matrix_of_rows,
+    row_layout,
+)
 from boostsample.kernels.race import RaceRows
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.rows.sampling_schemes import (
@@ -223,6 +230,18 @@ class WeightedRows(abc.ABC):
         sums = np.empty((self._cuts.stop - 1, self.width))
         self.share(self._kernels.label_sums, (column, np.int16(threshold), self.exact()), (sums,))
         return np.asarray(np.add.reduce(sums)[: self.n_labels])
+
+    def side_masses(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
+        """Weight of each label with phi = -1, then +1: float64 (2, K), normalised; O(n)."""
+        sums = np.empty((self._cuts.stop - 1, 2 * self.width))
+        self.share(self._kernels.side_masses, (column, np.int16(threshold), self.exact()), (sums,))
+        of_all, signed = np.add.reduce(sums).reshape(2, -1)[:, : self.n_labels] / self.mass
+        return np.maximum([0.5 * (of_all - signed), 0.5 * (of_all + signed)], 0.0)
+
+    def label_masses(self) -> NDArray[np.float64]:
+        """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
+        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
+        return np.asarray(np.add.reduce(np.abs(values), axis=0, dtype=np.float64))
 
 
 def _ratio_scale(values: Floats) -> float:

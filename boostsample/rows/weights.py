@@ -18,8 +18,8 @@ from boostsample.kernels.array_layout import (
     lay_out_rows,
     matrix_of_rows,
 )
-from boostsample.kernels.row_kernels import UpdateFactors
-from boostsample.rows.protocol import Factors
+from boostsample.kernels.row_kernels import CellFactors, UpdateFactors
+from boostsample.rows.protocol import CellTable, Factors
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads import Threads
 
@@ -179,11 +179,9 @@ class SignedWeights(WeightedRows):
         # In units of the least one: `balanced` weights are then whole numbers and exact.
         units = label_weights / (label_weights.min() if unit is None else unit)
         signed = (units * Y).astype(np.float32)
-        self.values[:] = lay_out_rows(signed, self.width)
+        self.set_values(signed)
         self.floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)
-        self.sums[:n_labels] = np.add.reduce(signed, dtype=np.float64)
-        self.mass = float(np.add.reduce(np.abs(signed), axis=None, dtype=np.float64))
         self.floor[: self.n_labels] = WEIGHT_FLOOR
         self.log_loss = 0.0
         self._initial = initial
@@ -192,13 +190,37 @@ class SignedWeights(WeightedRows):
     def _update(
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, factors: Factors
     ) -> None:
-        reads = column, np.int16(threshold), rows, UpdateFactors(self._sides, *factors, self.floor)
+        of_update = UpdateFactors(self._sides, *factors, self.floor)
+        self._share_update(self._kernels.update, (column, np.int16(threshold), rows, of_update))
+
+    def _share_update(self, kernel: Any, reads: tuple[Any, ...]) -> None:
         # A strategy that has drawn by weight will do so again.
         drawn = self._totals_are_current
         writes = self.part_sums, self.part_masses, self._weight if drawn else self._weight[:0]
-        self.share(self._kernels.update, reads, writes)
+        self.share(kernel, reads, writes)
         self.set_sums(self.part_sums, self.part_masses)
         self._totals_are_current = drawn
+
+    def update_sides(self, column: NDArray[np.uint8], threshold: int, table: CellTable) -> None:
+        """Multiply w_il by the factor of its side, label and the sign of y_il; O(N)."""
+        factors = self.cell_factors(table)
+        reads = column, np.int16(threshold), self.exact(), factors
+        self._share_update(self._kernels.update_sides, reads)
+
+    def cell_factors(self, table: CellTable) -> CellFactors:
+        """The factors of cells as kernels read them."""
+        wide = np.ones((len(table), 2, self.width))
+        wide[:, :, : self.n_labels] = table
+        flat = wide.reshape(-1)
+        high = flat.astype(np.float32)
+        return CellFactors(high, (flat - high).astype(np.float32), self.floor)
+
+    def set_values(self, signed: NDArray[np.floating[Any]]) -> None:
+        """Set all signed weights, float (N, K)."""
+        self.values[:] = lay_out_rows(signed, self.width)
+        self.sums[: self.n_labels] = np.add.reduce(signed, dtype=np.float64)
+        self.mass = float(np.add.reduce(np.abs(signed), axis=None, dtype=np.float64))
+        self.changed()
 
     def update(
         self, column: NDArray[np.uint8], threshold: int, votes: NDArray[np.int8], factors: Factors

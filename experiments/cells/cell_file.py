@@ -37,6 +37,7 @@ from boostsample.loop.run_file import (
     OtherFormat,
     RunEntries,
     edges_of_run,
+    log_losses,
     run_arrays,
     terms_of_run,
 )
@@ -116,6 +117,9 @@ class Cell:
 
         It is computed from the edges; its last bit may differ from `loss_at`, made in training.
         """
+        known = log_losses(self.arrays, self.n_rounds)
+        if known[:1] != [None]:
+            return np.array(known, np.float64) / math.log(10.0)
         changes = map(self._step_size.log_loss_change, edges_of_run(self.arrays).tolist())
         return np.array([total / math.log(10.0) for total in itertools.accumulate(changes)])
 
@@ -130,9 +134,13 @@ class Cell:
             self.terms(),
             self.arrays["searches"].tolist(),
             edges_of_run(self.arrays).tolist(),
+            log_losses(self.arrays, self.n_rounds),
             strict=True,
         )
-        return [Round(terms, list(itertools.islice(rows, n)), edge) for terms, n, edge in parts]
+        return [
+            Round(terms, list(itertools.islice(rows, n)), edge, log_loss)
+            for terms, n, edge, log_loss in parts
+        ]
 
     def _measured(self) -> list[dict[str, Any]]:
         names = [name for name, _ in self.about["data"]["families"]]

@@ -302,7 +302,7 @@ def evaluate_cell(
         check()
         test.add(terms)
         train.add(terms)
-        total += terms[0].alpha
+        total += float(TermArrays(terms, signs[0].shape[1]).largest[0])
         if stumps not in at_points:
             continue
         scores = test.current()

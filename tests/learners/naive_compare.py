@@ -65,13 +65,16 @@ class Comparison:
     def _watched(self) -> Targets:
         """The targets of all examples; searches are kept with their targets."""
 
-        def search(targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
-            stump: Found = self.engine._search(targets, two_sided, limits)
-            self._seen.append((stump, targets))
-            return stump
+        class Watched:
+            objective = self.engine.objective
+
+            def __call__(_, targets: Targets, two_sided: bool, limits: LeafLimits | None) -> Found:
+                stump: Found = self.engine._search(targets, two_sided, limits)
+                self._seen.append((stump, targets))
+                return stump
 
         rows = self.engine._rows
-        return Targets(rows, search, (0, rows.n_examples))
+        return Targets(rows, Watched(), (0, rows.n_examples))
 
     def next_round(self) -> None:
         """Train a round of both."""

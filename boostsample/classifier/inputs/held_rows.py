@@ -225,12 +225,13 @@ class HeldScores:
         """Add what a round of each member adds: O(n K) for each."""
         one_part = len(self._parts) == 1
         parts = self._parts * len(rounds) if one_part else self._parts
-        mean_of = len(rounds) if one_part else 1
+        mean_of, largest = len(rounds) if one_part else 1, list[float]()
         for (bank, part, place), done in zip(parts, rounds, strict=True):
             arrays = TermArrays(done.terms, self.scores.shape[1])
+            largest += arrays.largest.tolist()
             arrays.coefficient = arrays.alpha / mean_of
             thresholds = np.array([term.threshold for term in done.terms])
             sides = bank.sides(arrays.feature, thresholds, part)
             arrays.add_scores(sides, slice(0, thresholds.size), self.scores[place])
-        self.largest += sum(abs(done.terms[0].alpha) for done in rounds) / len(rounds)
+        self.largest += sum(largest) / len(rounds)
         self.edges.append(sum(done.edge for done in rounds) / len(rounds))

@@ -223,7 +223,7 @@ def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def largest_score(model: Model) -> float:
     """The sum of alpha over the rounds: no score of any row is larger."""
-    return math.fsum(np.abs(model.alpha[model.first]).tolist())
+    return math.fsum(model.largest.tolist())
 
 
 def rule_temperature(

@@ -1,0 +1,67 @@
+"""Potentials of pairs of examples, one of each class, in a query: the weights of RankBoost.
+
+An example with weight v and label s has the potential v V, where V is the sum of v over the
+examples of its query with label -s. So the positive examples of a query have the potential that its
+negative ones have: the product of both sums, which is the weight of its pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from boostsample.errors import DataError
+
+
+class Pairs:
+    """The queries of N examples with labels -1 and +1: `groups` are N numbers, None is one query.
+
+    DataError if no query has examples of both classes.
+    """
+
+    def __init__(self, groups: ArrayLike | None, labels: NDArray[np.int8]) -> None:
+        n = labels.size
+        query = np.zeros(n, np.int64)
+        if groups is not None:
+            of_examples = np.asarray(groups)
+            if of_examples.shape != (n,):
+                raise DataError(
+                    f"groups must be one query for each of the {n} examples, got shape "
+                    f"{of_examples.shape}"
+                )
+            query = np.unique(of_examples, return_inverse=True)[1].reshape(n)
+        self._cell = 2 * query + (labels > 0)
+        self._n_cells = 2 * (int(query.max(initial=0)) + 1)
+        counts = np.bincount(self._cell, minlength=self._n_cells).reshape(-1, 2)
+        if not (counts > 0).all(axis=1).any():
+            raise DataError(
+                "the objective 'rank' needs a query with examples of both classes, got none; "
+                "check labels and groups"
+            )
+        self._weights = np.empty(0)
+        self._mass = 1.0
+
+    def _sums(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Sums over the examples of each query of class -1 and of class +1: float64 (Q, 2)."""
+        sums = np.bincount(self._cell, np.abs(values).astype(np.float64), self._n_cells)
+        return np.asarray(sums, np.float64).reshape(-1, 2)
+
+    def potentials(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The potentials for weights v: float64 (N,)."""
+        others = self._sums(weights)[:, ::-1].reshape(-1)
+        return np.asarray(weights * others[self._cell])
+
+    def begin(self, values: NDArray[np.floating], mass: float) -> None:
+        """Take the weights of the pairs of each query from signed potentials and their mass."""
+        self._weights, self._mass = self._sums(values)[:, 1], mass
+
+    def updated(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The potentials after v was multiplied by factors: of potentials times these / mass.
+
+        They sum to the factor of the weight of all pairs.
+        """
+        others = self._sums(values)[:, ::-1] * self._mass
+        some = self._weights > 0.0
+        factors = others / np.where(some, self._weights, 1.0)[:, None]
+        factors[~some] = 1.0
+        return np.asarray(values * factors.reshape(-1)[self._cell])
