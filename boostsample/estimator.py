@@ -80,6 +80,7 @@ from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.model import Model
+from boostsample.objective import Objective
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
@@ -207,6 +208,10 @@ class BoostSampleClassifier(
         Looks of search and modelling, at least 1, at which training ends; checked and counted as
         `max_seconds`, but the rounds that are trained are the same everywhere. With both, training
         ends at the first one.
+    objective : str or Objective, default "mh"
+        What is boosted: "mh", discrete AdaBoost.MH, "real-mh", "info", "gentle", "m1", "samme",
+        "rank" or "bagging", with settings as in "real-mh:abstains=1", or an instance; see
+        docs/objectives.md. "m1" and "samme" need one class for each row, "rank" two classes.
 
     Attributes
     ----------
@@ -286,6 +291,7 @@ class BoostSampleClassifier(
         eval_metric: Metric = "log_loss",
         max_seconds: float | None = None,
         max_looks: int | None = None,
+        objective: str | Objective = "mh",
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -310,6 +316,7 @@ class BoostSampleClassifier(
         self.eval_metric = eval_metric
         self.max_seconds = max_seconds
         self.max_looks = max_looks
+        self.objective = objective
 
     @with_callbacks
     def fit(

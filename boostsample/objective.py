@@ -91,6 +91,11 @@ class Objective:
     measures_loss: bool = False
     ends_without_edge: str = ""
 
+    def __repr__(self) -> str:
+        """The class and its settings."""
+        settings = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({settings})"
+
     def check(self, n_labels: int, *, one_search: bool) -> None:
         """SettingError if K labels or the learner do not suit it."""
 

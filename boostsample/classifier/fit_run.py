@@ -100,6 +100,7 @@ class FitRun:
             max_model_features=settings.max_model_features,
             learning_rate=settings.learning_rate,
             smoothing=settings.smoothing,
+            objective=settings.objective,
         )
 
     def committee(self, n_rounds: int) -> Committee:
@@ -356,6 +357,7 @@ def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
         "max_model_features": booster.max_model_features,
         "learning_rate": booster.step_size.learning_rate,
         "smoothing": booster.step_size.smoothing,
+        "objective": repr(booster.objective),
         "weight_init": fit.settings.weight_init,
         "families": ", ".join(family.name for family in fit.bank.families),
         "number of features": fit.bank.n_features,

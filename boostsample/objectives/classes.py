@@ -78,6 +78,11 @@ class OneClass(Objective):
         few = accuracy <= self.least
         return np.where(few, _NO_EDGE * accuracy, self.edges_of(np.where(few, 1.0, accuracy)))
 
+    def edge(self, worth: float) -> float:
+        """The edge of a base classifier: 0 for accuracies that do not count."""
+        edge = super().edge(worth)
+        return edge if edge > _NO_EDGE else 0.0
+
     def edges_of(self, accuracy: Array) -> Array:
         """The edges for accuracies that count."""
         return 2.0 * accuracy - 1.0

@@ -86,6 +86,7 @@ if TYPE_CHECKING:
 @options.weights_option
 @options.learning_rate_option
 @options.smoothing_option
+@options.objective_option
 @options.max_seconds_option
 @options.max_looks_option
 @options.seed_option

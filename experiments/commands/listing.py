@@ -23,6 +23,7 @@ from boostsample.experiments.commands.shared.printing import print_line, print_t
 from boostsample.registry import (
     FAMILIES,
     LEARNERS,
+    OBJECTIVES,
     STRATEGIES,
     default_families,
     describe_foreign,
@@ -35,7 +36,12 @@ from boostsample.registry import (
 if TYPE_CHECKING:
     from boostsample.family import Family
 
-DESCRIBED = {"strategy": "strategies", "family": "families", "learner": "learners"}
+DESCRIBED = {
+    "strategy": "strategies",
+    "family": "families",
+    "learner": "learners",
+    "objective": "objectives",
+}
 """What can be described by name, with the list that has the names."""
 PAPERS = {
     "DF11": "C. Dubout and F. Fleuret, Boosting with Maximum Adaptive Sampling, NIPS 2011.",
@@ -58,15 +64,15 @@ _EXAMPLE_SHAPES = ((28, 28), (28, 28, 3), (3,))
 @click.argument(
     "kind",
     required=False,
-    metavar="[strategies|families|learners|data|grids|strategy|family|learner]",
+    metavar="[strategies|families|learners|objectives|data|grids|strategy|family|learner|objective]",
 )
 @click.argument("name", required=False, metavar="[NAME]")
 @click.option(
     "--settings",
     "with_settings",
     is_flag=True,
-    help="List the settings of strategies, families or learners, defaults, and the values that "
-    "compare --tune tries.",
+    help="List the settings of strategies, families, learners or objectives, defaults, and the "
+    "values that compare --tune tries.",
 )
 @click.option(
     "--picture",
@@ -93,13 +99,18 @@ def list_names(
     overwrite: bool,
     **settings: Any,
 ) -> None:
-    """List strategies, families, learners, data sets or grids, or describe one of the first three.
+    """List strategies, families, learners, objectives, data sets or grids, or describe one.
 
     "list strategy ucb" prints the description of ucb, its settings with their defaults and the
     values that compare --tune tries, and the paper; "list family haar-like" does so for a family.
     With families, --picture FILE also draws members of the image families over an image.
     """
-    kinds = {"strategies": STRATEGIES, "families": FAMILIES, "learners": LEARNERS}
+    kinds = {
+        "strategies": STRATEGIES,
+        "families": FAMILIES,
+        "learners": LEARNERS,
+        "objectives": OBJECTIVES,
+    }
     lists = (*kinds, "data", "grids")
     if kind is not None and kind not in (*lists, *DESCRIBED):
         raise unknown("kind of list", kind, (*lists, *DESCRIBED))
@@ -160,13 +171,19 @@ def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
 
 
 def _first_line(entry: tuple[str, str]) -> tuple[str, str]:
-    """Name and first line of the docstring; parsed, because importing the modules takes seconds."""
+    """Name and first line of the docstring; parsed, because importing the modules takes seconds.
+
+    The docstring is that of the module, or of the class if the module has several of them.
+    """
     name, place = entry
-    module = place.partition(":")[0]
+    module, _, kind = place.partition(":")
     path = Path(__file__).parents[2].joinpath(*module.split(".")[1:]).with_suffix(".py")
     text = ""
     with suppress(OSError, SyntaxError):
-        text = ast.get_docstring(ast.parse(path.read_text("utf-8"))) or ""
+        parsed = ast.parse(path.read_text("utf-8"))
+        own = [node for node in parsed.body if isinstance(node, ast.ClassDef) and node.name == kind]
+        several = place in OBJECTIVES.values()
+        text = ast.get_docstring(own[0] if several and own else parsed) or ""
     return name, text.partition("\n")[0].rstrip(".")
 
 
@@ -228,7 +245,7 @@ def _filled(text: str, first: str, rest: str) -> str:
 
 
 def _print_settings(kind: str | None) -> None:
-    """Print the settings of all strategies, families or learners; None prints all of them."""
+    """Print the settings of all that is registered under a kind; None is all kinds."""
     from boostsample.experiments.tables.tables import Table
 
     if kind not in (None, *DESCRIBED.values()):
@@ -284,7 +301,7 @@ class Description:
 
 
 def describe(kind: str, name: str) -> Description:
-    """Describe a registered class; `kind` is "strategy", "family" or "learner".
+    """Describe a registered class; `kind` is a key of `DESCRIBED`.
 
     Any family whose name ends in ``-opponent`` is the family `opponent`. SettingError if the name
     is unknown or its class cannot be loaded.

@@ -84,6 +84,11 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost.  [default: 0]",
 )
 @click.option(
+    "--objective",
+    metavar="NAME:SETTING=VALUE",
+    help="What is boosted (boostsample list objectives).  [default: mh, discrete AdaBoost.MH]",
+)
+@click.option(
     "--budget",
     metavar="LOOKS|10N",
     help="Looks per search, at least N, the number of training examples.  [default: by the number "

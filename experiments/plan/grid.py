@@ -283,7 +283,7 @@ _ITEMS: dict[str, Callable[..., Any]] = {
     "families": _family,
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
-_NUMBERS = ("repeats", "budget", "weight_init", "learner", "seed", "draws")
+_NUMBERS = ("repeats", "budget", "weight_init", "learner", "objective", "seed", "draws")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),

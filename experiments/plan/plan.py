@@ -27,9 +27,12 @@ from boostsample.experiments.data.table_reader import (
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.loop.run_limits import RunLimits
+from boostsample.registry import make_objective
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads import n_threads
 
+MH = "mh"
+"""The objective of plans that name none: discrete AdaBoost.MH."""
 _LEAST_GROWTH = 0.01
 """Percent of growth between two scores; there would be too many points below."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
@@ -81,6 +84,8 @@ class Plan:
         Name of a weak learner, with settings if need be, see `boostsample.learners`.
     learning_rate, smoothing : float
         As of `Booster`.
+    objective : str
+        Name of what is boosted, with settings if need be, see `boostsample.objectives`.
     max_seconds : float or None
         Seconds of the rounds of a run at which it ends, without scoring; its number of rounds
         depends on the machine.
@@ -125,6 +130,7 @@ class Plan:
     learner: str = "stump"
     learning_rate: float = 1.0
     smoothing: float = 0.0
+    objective: str = MH
     max_seconds: float | None = None
     max_looks: int | None = None
     seed: int = 0
@@ -163,6 +169,7 @@ class Plan:
             raise unknown("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)
         StepSize(self.learning_rate, self.smoothing)
+        make_objective(self.objective)
         RunLimits(self.max_seconds, self.max_looks)
         if self.budget is not None:
             parse_budget(self.budget)
@@ -188,10 +195,11 @@ class Plan:
 
     @property
     def step_settings(self) -> dict[str, Any]:
-        """Those of `learning_rate` and `smoothing` that are not of full steps."""
+        """Those of `learning_rate`, `smoothing` and `objective` that are not of AdaBoost.MH."""
         steps = StepSize(self.learning_rate, self.smoothing)
         names = "learning_rate", "smoothing"
         pairs = {name: (getattr(steps, name), getattr(FULL_STEP, name)) for name in names}
+        pairs["objective"] = self.objective, MH
         return {name: value for name, (value, full) in pairs.items() if value != full}
 
     @property

@@ -28,14 +28,14 @@ def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def learner_label(settings: Mapping[str, Any]) -> str:
-    """The learner of a plan or a run, with its step size unless steps are full, and its limits.
+    """The learner of a plan or a run, with the step size, objective and limits if not the default.
 
     >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
     'tree:n_leaves=8:learning_rate=0.1'
     """
-    of_run = ("learning_rate", "smoothing", "max_seconds", "max_looks")
-    numbers = {name: settings[name] for name in of_run if name in settings}
-    given = [f"{name}={n if isinstance(n, int) else f'{n:g}'}" for name, n in numbers.items()]
+    of_run = ("learning_rate", "smoothing", "objective", "max_seconds", "max_looks")
+    values = {name: settings[name] for name in of_run if name in settings}
+    given = [f"{name}={f'{n:g}' if isinstance(n, float) else n}" for name, n in values.items()]
     return ":".join([str(settings["learner"]), *given])
 
 

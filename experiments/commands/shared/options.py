@@ -78,6 +78,12 @@ smoothing_option = click.option(
     help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost. Above 0, training goes "
     "on after an edge of 1.",
 )
+objective_option = click.option(
+    "--objective",
+    default="mh",
+    metavar="NAME:SETTING=VALUE",
+    help="What is boosted (boostsample list objectives); mh is discrete AdaBoost.MH.",
+)
 max_seconds_option = click.option(
     "--max-seconds",
     type=float,

@@ -1,0 +1,180 @@
+"""Objectives under `full` against naive boosters on the same cuts, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_digits
+
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.labels import encode
+from boostsample.loop.booster import Booster
+from boostsample.models.model import Model
+from boostsample.records import Round, Term
+from tests.compiled import slow_without_jit
+from tests.naive_objectives import Bagging, NaiveBooster, naive_booster
+from tests.problems import bank_of, local_rows, noisy_labels, table
+
+pytestmark = slow_without_jit
+
+NAMES = {"abstain": "real-mh:abstains=1"}
+LABELS = ("real-mh", "abstain", "info", "gentle", "bagging")
+ALL = ("mh", *LABELS, "m1", "samme", "rank")
+#: What float32 weights leave of an edge, and of a score after 200 rounds.
+EDGE, SCORE = 1e-6, 1e-3
+
+
+def cells_of(terms: Sequence[Term], bins: NDArray[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """The cell of each example, and the votes of the cells."""
+    cells, votes = np.full(len(bins), -1), list[Any]()
+    waiting = [(0, np.ones(len(bins), bool))]
+    while waiting:
+        at, inside = waiting.pop()
+        term = terms[at]
+        above = bins[:, term.feature] >= term.threshold
+        below = -term.votes if term.below is None else term.below
+        for side, half, of_side in ((-1, ~above, below), (1, above, term.votes)):
+            children = [k for k, t in enumerate(terms) if t.parent == at and t.side == side]
+            if children:
+                waiting.append((children[0], inside & half))
+            else:
+                cells[inside & half] = len(votes)
+                votes.append(of_side)
+    return cells, votes
+
+
+class Twins:
+    """A booster and its naive twin, which follows its cuts."""
+
+    def __init__(
+        self, X: Any, Y: Any, objective: str, learner: str, n_rounds: int, **settings: Any
+    ) -> None:
+        self.bank = bank_of(X)
+        self.bins, self.Y, self.learner = self.bank.bins.T, Y, learner
+        name = NAMES.get(objective, objective)
+        how = {"objective": name, "rng": 0, "n_rounds": n_rounds, **settings}
+        self.booster = Booster(self.bank, None, Y, "full", learner, **how)
+        self.naive: NaiveBooster = naive_booster(self.bins, Y, objective, **settings)
+        self.rounds: list[Round] = []
+
+    def next_round(self) -> bool:
+        """Train a round of both and compare them; whether the training goes on."""
+        naive, number = self.naive, len(self.rounds) + 1
+        if isinstance(naive, Bagging):
+            n = len(self.Y)
+            seed = [self.booster._resampling_seed, number]
+            drawn = np.random.default_rng(seed).integers(n, size=n)
+            naive.draw(np.bincount(drawn, minlength=n))
+        done = self.booster.next_round()
+        self.rounds.append(done)
+        root = done.terms[0]
+        everything = None if self.learner == "stump" else np.ones(len(self.Y), bool)
+        criterion = naive.criterion(root.feature, root.threshold, everything)
+        assert criterion == pytest.approx(naive.best_criterion(everything), abs=EDGE)
+        cells, votes = cells_of(done.terms, self.bins)
+        if self.learner == "stump":
+            added = naive.add_stump(root.feature, root.threshold)
+        else:
+            added = naive.add_tree(cells)
+        if naive.stopped:
+            assert self.booster.stopped
+            assert done.edge <= EDGE
+            return False
+        assert done.edge == pytest.approx(added.edge, abs=EDGE), number
+        if self.learner != "stump":
+            values = [root.alpha * np.asarray(of_cell) for of_cell in votes]
+            self._same_values(values, added.values[: len(values)], cells)
+        log_loss = done.rows[-1]["log10_loss"] * np.log(10)
+        assert log_loss == pytest.approx(naive.log_loss, abs=EDGE * number)
+        return not self.booster.finished
+
+    def _same_values(self, values: Any, of_naive: Any, cells: Any) -> None:
+        """Values agree but where a label sum is 0 up to rounding and votes have no sign."""
+        filled = np.unique(cells)
+        wrong = np.abs(np.array(values)[filled] - of_naive[filled]) > SCORE
+        assert wrong.mean() < 0.05
+
+    def compare_scores(self, X: Any) -> None:
+        """Scores agree, and so do predictions where they are not tied."""
+        terms = [term for done in self.rounds for term in done.terms]
+        model = Model(self.bank.families, terms, self.Y.shape[1])
+        scores = model.decision_function(X)
+        other = np.abs(scores - self.naive.scores) > SCORE
+        # Label sums of a bootstrap can be 0, up to rounding: then votes have no sign.
+        assert other.mean() <= (0.03 if isinstance(self.naive, Bagging) else 0.0)
+        predicted = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] >= 0
+        assert np.mean(predicted == self.naive.predict()) > 0.999
+
+
+def compare(X: Any, Y: Any, objective: str, learner: str, n_rounds: int, **settings: Any) -> Twins:
+    twins = Twins(X, Y, objective, learner, n_rounds, **settings)
+    while twins.next_round():
+        pass
+    twins.compare_scores(X)
+    return twins
+
+
+@pytest.mark.parametrize("objective", ALL)
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
+def test_random_rows(objective: str, learner: str, n_labels: int) -> None:
+    if (objective, learner) == ("abstain", "tree:n_leaves=4") or (
+        objective == "rank" and n_labels > 1
+    ):
+        pytest.skip("not defined")
+    if objective in ("m1", "samme") and n_labels == 2:
+        pytest.skip("two classes are one label")
+    n, rng = 150, np.random.default_rng(n_labels)
+    Y = noisy_labels(n, n_labels, 3)
+    X = table(n, 6, 8, n_labels)
+    X[:, : min(n_labels, 4)] += 3 * (Y[:, : min(n_labels, 4)] > 0) * (rng.random((n, 1)) < 0.7)
+    settings: dict[str, Any] = {"example_weight": rng.uniform(0.5, 2.0, n)}
+    if objective == "rank":
+        settings["groups"] = rng.integers(0, 9, n)
+    if objective not in ("bagging",):
+        settings["learning_rate"] = [1.0, 0.5][n_labels % 2]
+    compare(X, Y, objective, learner, 20, **settings)
+
+
+@pytest.mark.parametrize("objective", [name for name in ALL if name != "rank"])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=5"])
+def test_digits(objective: str, learner: str) -> None:
+    if (objective, learner) == ("abstain", "tree:n_leaves=5"):
+        pytest.skip("trees do not abstain")
+    X, y = load_digits(return_X_y=True)
+    rounds = 200 if learner == "stump" else 20
+    compare(X.astype(np.float32), encode(y, 10), objective, learner, rounds)
+
+
+@pytest.mark.parametrize("objective", ALL)
+def test_two_classes(objective: str) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    n = 60 if objective == "rank" else len(y)  # the twin of rank takes n * n steps a feature
+    compare(X[:n].astype(np.float32), encode(y[:n], 2), objective, "stump", 200)
+
+
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "samme"])
+def test_letter(objective: str, data_dir: Path) -> None:
+    data = load_dataset("letter", data_dir=data_dir, download=False)
+    X, y = data.X[:5000], data.y[:5000]
+    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", 60)
+
+
+def test_other_numbers_of_threads_have_the_same_bits() -> None:
+    X, y = load_digits(return_X_y=True)
+    Y, bank = encode(y, 10), bank_of(X.astype(np.float32))
+    for objective in ("real-mh", "samme"):
+        for learner in ("stump", "tree:n_leaves=4"):
+            runs = []
+            for n_jobs in (1, 3):
+                how: Any = {"objective": objective, "n_jobs": n_jobs, "rng": 0}
+                booster = Booster(bank, None, Y, "uniform-naive", learner, **how)
+                for _ in range(10):
+                    booster.next_round()
+                runs.append(local_rows(booster).weights.values.tobytes())
+            assert runs[0] == runs[1]
