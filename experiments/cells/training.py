@@ -90,7 +90,7 @@ class TrainingSplit:
 
     def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
-        plan = self.prepared.plan
+        plan, groups = self.prepared.plan, self.prepared.data.groups
         return Booster(
             self.bank,
             self.train_rows,
@@ -101,6 +101,7 @@ class TrainingSplit:
             budget=task.budget,
             weight_init=plan.weights,
             rng=np.random.default_rng(rng),
+            groups=None if groups is None else groups[self.train_rows],
             **plan.step_settings,
         )
 
