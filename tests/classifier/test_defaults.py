@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import tracemalloc
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from boostsample import BoostSampleClassifier
+from boostsample.banks.bank import FeatureBank
+from boostsample.checks import budget_looks
 from boostsample.classifier.defaults import choose_settings
+from boostsample.families import Columns
+from boostsample.loop.target_search import LEAST_BUDGET
+from boostsample.names import parse_name
+from boostsample.registry import make_strategy
+from boostsample.rows.protocol import Searches
+from boostsample.rows.tree_growth import growth_possible
 from tests.classifier.conftest import Data
 
 
@@ -70,6 +79,22 @@ def test_more_classes_are_searched_on_more_rows(
     n: int, n_labels: int, strategy: str, budget: str
 ) -> None:
     assert choose_settings("auto", "stump", None, n, 10, n_labels) == (strategy, "stump", budget)
+
+
+@pytest.mark.parametrize("n_labels", [1, 3])
+@pytest.mark.parametrize("n_features", [*range(6, 28), 63, 64, 99, 100])
+def test_trees_of_the_default_are_grown_in_one_call(n_features: int, n_labels: int) -> None:
+    pool: Any = SimpleNamespace(n_features=n_features)
+    bank = FeatureBank.build([Columns([0])], np.zeros((2, 1)))
+    for n in (16, 27, 100, 101, 499, 500, 501, 999, 1347):
+        chosen = choose_settings("auto", "auto", None, n, n_features, n_labels)
+        assert chosen.budget is not None
+        budget = budget_looks(chosen.budget, n)
+        name, settings = parse_name(str(chosen.strategy))
+        n_searched, scheme = make_strategy(name, **settings).one_sample(pool, budget)
+        weights: Any = SimpleNamespace(n_examples=n, n_labels=n_labels)
+        searches = Searches(8, budget, LEAST_BUDGET, n_searched)
+        assert growth_possible(searches, scheme, bank, weights), (n, chosen)
 
 
 def test_a_fit_without_settings(digits: Data) -> None:
