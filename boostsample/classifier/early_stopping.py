@@ -2,7 +2,8 @@
 
 Metrics of single rounds are noisy: of a few hundred held-out rows the least error is luck. So the
 number of rounds T is the first with the best mean of the scored rounds from 4T/5 to 6T/5
-(`boostsample.loop.smoothed`), or to the last round trained. T is at least 10.
+(`boostsample.loop.smoothed`), or to the last round trained. Of numbers with the same scored rounds
+it is the last: while the metric falls, all rounds are kept. T is at least 10.
 """
 
 from __future__ import annotations
@@ -271,4 +272,5 @@ class RoundScores:
         losses = self._decides.sign * np.array(self._values[_DECIDES])
         sums = np.append(0.0, np.cumsum(losses))
         means = (sums[end] - sums[first]) / (end - first)
-        return int(few[np.argmin(np.round(means, 12))])
+        best = np.argmin(np.round(means, 12))
+        return int(few[(first == first[best]) & (end == end[best])][-1])

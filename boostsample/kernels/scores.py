@@ -106,6 +106,33 @@ def add_tree_scores(
 
 
 @kernel
+def add_bin_scores(
+    bins: Bytes,
+    columns: Ints,
+    thresholds: Ints,
+    children: Ints,
+    voted: Doubles,
+    rows: Ints,
+    scores: Doubles,
+) -> None:
+    """scores[i, l] += alpha o_l of a tree for row i, whose bins are those of an example.
+
+    Reads bins uint8 (any, any); columns and thresholds int64 (terms,), the row of `bins` and the
+    least bin of phi = +1 of each term; children int64 (terms, 2) for phi = -1 and +1, or -1; voted
+    float64 (terms, 2, K), alpha times the votes; rows int64 (n,), the column of `bins` of each row.
+    Writes scores float64 (n, K). O(n (depth + K)).
+    """
+    for i in range(rows.size):
+        t, row = 0, rows[i]
+        half = 1 if bins[columns[0], row] >= thresholds[0] else 0
+        while children[t, half] >= 0:
+            t = children[t, half]
+            half = 1 if bins[columns[t], row] >= thresholds[t] else 0
+        for label in range(scores.shape[1]):
+            scores[i, label] += voted[t, half, label]
+
+
+@kernel
 def add_table_scores(
     values: Floats, ends: Ints, cuts: Floats, tables: Doubles, scores: Doubles
 ) -> None:

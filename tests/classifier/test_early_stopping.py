@@ -52,13 +52,26 @@ def naive_points(n_rounds: int) -> list[int]:
 
 
 def naive_choice(losses: dict[int, float]) -> int:
-    """The first T of least mean loss over the scored rounds from 4T/5 to 6T/5; at least 10."""
-    means = {}
+    """The first T of least mean loss over the scored rounds from 4T/5 to 6T/5; at least 10.
+
+    Of those with the same scored rounds it is the last.
+    """
+    means, windows = {}, {}
     for T in losses:
-        inside = [loss for t, loss in losses.items() if 4 * T <= 5 * t <= 6 * T]
+        inside = [t for t in losses if 4 * T <= 5 * t <= 6 * T]
         if min(10, max(losses)) <= T:
-            means[T] = round(float(np.mean(inside)), 12)
-    return min(means, key=lambda T: (means[T], T))
+            windows[T], means[T] = inside, round(float(np.mean([losses[t] for t in inside])), 12)
+    best = min(means, key=lambda T: (means[T], T))
+    return max(T for T, inside in windows.items() if inside == windows[best])
+
+
+def test_all_rounds_are_kept_while_the_metric_falls() -> None:
+    falling: Any = _Scripted([1.0 / at for at in range(1, 201)], 1.0)
+    follower = RoundScores({}, decides=falling)
+    for _ in range(200):
+        assert not follower(None)  # type: ignore[arg-type]  # not read
+    follower.end()
+    assert follower.n_rounds() == 200
 
 
 @pytest.mark.parametrize("n_rounds", [1, 2, 9, 40, 250])

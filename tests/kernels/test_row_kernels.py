@@ -12,7 +12,7 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels import tiles
 from boostsample.kernels.array_layout import N_BINS, Rows, lay_out_rows, matrix_of_rows, row_layout
 from boostsample.kernels.row_kernels import RowKernels, UpdateFactors, partition, row_kernels
-from boostsample.kernels.scores import add_scores
+from boostsample.kernels.scores import add_bin_scores, add_scores
 from tests import naive
 from tests.compiled import COMPILED
 
@@ -354,6 +354,23 @@ def test_scores_of_a_tree_and_a_product() -> None:
         tree = votes[1, sides[1, i]] if sides[0, i] else votes[0, 0]
         product = votes[2, sides[2, i]] * votes[3, sides[3, i]]
         np.testing.assert_allclose(scores[i], 0.5 * tree + 0.25 * product)
+
+
+@pytest.mark.parametrize("K", [1, 3])
+def test_scores_of_a_tree_on_bins(K: int) -> None:
+    """A root with a tree below on its side +1, which has one below on its side -1."""
+    rng = np.random.default_rng(K)
+    bins, rows = rng.integers(0, 6, (5, 40)).astype(np.uint8), rng.permutation(40)[:25]
+    columns, thresholds = np.array([4, 0, 4]), np.array([2, 3, 5])
+    children = np.array([[-1, 1], [2, -1], [-1, -1]])
+    voted, scores = rng.normal(size=(3, 2, K)), np.ones((25, K))
+    add_bin_scores(bins, columns, thresholds, children, voted, rows, scores)
+    for row, row_scores in zip(rows, scores, strict=True):
+        root, second, third = (bins[columns, row] >= thresholds).astype(int)
+        leaf = voted[0, 0]
+        if root:
+            leaf = voted[1, 1] if second else voted[2, third]
+        np.testing.assert_array_equal(row_scores, 1.0 + leaf)
 
 
 STALE = 77

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
-from boostsample.banks.bank import Bank
+from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.checks import check_example_weight, check_flag
 from boostsample.column_table import ColumnTable, JoinedTable
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
-from boostsample.records import Round
+from boostsample.records import Round, Term
 from boostsample.threads import Threads
 
 CALIBRATIONS = (None, "auto", "rule", "temperature")
@@ -227,11 +229,35 @@ class HeldScores:
         parts = self._parts * len(rounds) if one_part else self._parts
         mean_of, largest = len(rounds) if one_part else 1, list[float]()
         for (bank, part, place), done in zip(parts, rounds, strict=True):
-            arrays = TermArrays(done.terms, self.scores.shape[1])
-            largest += arrays.largest.tolist()
-            arrays.coefficient = arrays.alpha / mean_of
-            thresholds = np.array([term.threshold for term in done.terms])
-            sides = bank.sides(arrays.feature, thresholds, part)
-            arrays.add_scores(sides, slice(0, thresholds.size), self.scores[place])
+            largest.append(_add_scores(done.terms, mean_of, bank, part, self.scores[place]))
         self.largest += sum(largest) / len(rounds)
         self.edges.append(sum(done.edge for done in rounds) / len(rounds))
+
+
+def _add_scores(
+    terms: Sequence[Term],
+    mean_of: int,
+    bank: Bank,
+    rows: NDArray[np.int64],
+    scores: NDArray[np.float64],
+) -> float:
+    """Add the scores of a round, divided by a number, to those of some rows of a bank: (n, K).
+
+    Returns the most that the round adds to a score, before the division.
+    """
+    n, n_labels = len(terms), scores.shape[1]
+    thresholds = np.array([term.threshold for term in terms])
+    real, product = terms[0].votes.dtype.kind == "f", any(term.side == 0 for term in terms[1:])
+    if real or product or not isinstance(bank, FeatureBank):
+        arrays = TermArrays(terms, n_labels)
+        arrays.coefficient = arrays.alpha / mean_of
+        arrays.add_scores(bank.sides(arrays.feature, thresholds, rows), slice(0, n), scores)
+        return float(arrays.largest[0])
+    children = np.full((n, 2), -1)
+    for at, term in enumerate(terms[1:], 1):
+        children[term.parent, (term.side + 1) // 2] = at
+    votes = [v for t in terms for v in (-t.votes if t.below is None else t.below, t.votes)]
+    voted = np.concatenate(votes).reshape(n, 2, n_labels) * (terms[0].alpha / mean_of)
+    bins, columns, *_ = bank.view(np.array([term.feature for term in terms]))
+    add_bin_scores(bins, columns, thresholds, children, voted, rows, scores)
+    return abs(terms[0].alpha)
