@@ -78,7 +78,7 @@ class RowKernels(NamedTuple):
     update: Any
     update_sides: Any
     update_cells: Any
-    side_masses: Any
+    side_sums: Any
     update_nodes: Any
     flip: Any
     gather: Any
@@ -213,7 +213,7 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             masses[part] = mass
 
     @kernel
-    def side_masses(
+    def side_sums(
         column: Bytes,
         threshold: int,
         rows: Rows,
@@ -222,9 +222,9 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
         end: int,
         sums: Doubles,
     ) -> None:
-        """sums[p] = the sums of w_il over part p of the rows, and those of phi * w_il.
+        """sums[p] = the sums of w_il over part p of the rows, of phi * w_il and phi * w_il * y_il.
 
-        Reads column uint8 (n,); writes sums float64 (parts, 2 P). O(N P / 8).
+        Reads column uint8 (n,); writes sums float64 (parts, 3 P). O(N P / 8).
         """
         n = rows.values.size // width
         for part in range(first, end):
@@ -396,7 +396,7 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
         update,
         update_sides,
         update_cells,
-        side_masses,
+        side_sums,
         update_nodes,
         flip,
         gather,
@@ -616,7 +616,7 @@ def _cell_updates(size: int, width: int) -> Any:
 
 @functools.cache
 def _masses(size: int, width: int) -> Any:
-    """Sums of the weights of labels at, ..., at + size - 1, and of phi times them."""
+    """Sums of the weights of labels at, ..., at + size - 1, and of phi times them, and signed."""
     n_rows = _rows_at_once(size) if size < LANES else 1
     lanes = n_rows * size
 
@@ -633,10 +633,10 @@ def _masses(size: int, width: int) -> Any:
         for lane in range(lanes):
             totals[lane] = 0.0
         partial = vec.load(totals, 0, lanes)
-        signed = partial
+        by_side = signed = partial
         whole = high - (high - low) % n_rows
         for t in range(low, whole, n_rows):
-            value = vec.magnitude(vec.load(values, row + t * size, lanes))
+            value = vec.load(values, row + t * size, lanes)
             if n_rows == 1:
                 i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
                 phi = vec.fill(value, side[column[i]])
@@ -646,22 +646,30 @@ def _masses(size: int, width: int) -> Any:
                 phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
             else:
                 phi = vec.phi(column, start + t, threshold, n_rows, size)
-            partial = vec.add(partial, vec.widen(value))
-            signed = vec.add(signed, vec.widen(vec.multiply(value, phi)))
+            weight = vec.widen(vec.magnitude(value))
+            sides = vec.widen(phi)
+            partial = vec.add(partial, weight)
+            by_side = vec.add(by_side, vec.multiply(weight, sides))
+            signed = vec.add(signed, vec.multiply(vec.widen(value), sides))
         for label in range(size):
-            sums[at + label] = sums[width + at + label] = 0.0
+            sums[at + label] = sums[width + at + label] = sums[2 * width + at + label] = 0.0
         vec.store(totals, 0, partial)
         for lane in range(lanes):
             sums[at + lane % size] += totals[lane]
-        vec.store(totals, 0, signed)
+        vec.store(totals, 0, by_side)
         for lane in range(lanes):
             sums[width + at + lane % size] += totals[lane]
+        vec.store(totals, 0, signed)
+        for lane in range(lanes):
+            sums[2 * width + at + lane % size] += totals[lane]
         for t in range(whole, high):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             for label in range(size):
-                weight = abs(np.float64(values[row + t * size + label]))
-                sums[at + label] += weight
-                sums[width + at + label] += np.float64(side[column[i]]) * weight
+                one = np.float64(values[row + t * size + label])
+                phi_of = np.float64(side[column[i]])
+                sums[at + label] += abs(one)
+                sums[width + at + label] += phi_of * abs(one)
+                sums[2 * width + at + label] += phi_of * one
 
     return mass_plane
 

@@ -49,6 +49,7 @@ from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import Leaf, ObjectiveRows, RunRows
 from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weights import (
+    CLASS_FLOOR,
     WEIGHT_FLOOR,
     InitialWeights,
     SignedWeights,
@@ -173,6 +174,8 @@ class Booster:
             label_weights = np.maximum(potentials, WEIGHT_FLOOR * unit)[:, None]
         threads, known = Threads(n_threads(n_jobs)), initial if boosted.exponential else None
         weights = SignedWeights(labels, label_weights, columns, threads, known, unit)
+        if boosted.classes:
+            weights.floor[: labels.shape[1]] = CLASS_FLOOR
         rules = SearchRules(boosted.two_sided, boosted.classes, boosted.maps_edges)
         of_bank = bank.reader(columns)
         of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs)

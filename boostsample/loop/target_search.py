@@ -150,10 +150,12 @@ class TargetSearch:
             divides = cut is not None
         member, threshold = cut or chosen
         feature = member if self._members is None else int(self._members[member])
-        sums, masses = rows.label_sums(member, threshold), None
-        base = rows.sums / rows.mass  # rounded as `sums`
+        masses = None
         if objective.reads_masses:
-            masses = rows.side_masses(member, threshold)
+            sums, masses = rows.side_sums(member, threshold)
+        else:
+            sums = rows.label_sums(member, threshold)
+        base = rows.sums / rows.mass  # rounded as `sums`
         if cut is None:  # all on one side
             sums = base
             if masses is not None:

@@ -41,9 +41,7 @@ def log_loss_falls(
     """
     if type(step_size) is StepSize and step_size.is_full:
         return np.asarray(np.logaddexp(alpha, -alpha) - _LOG_2)
-    edges = map(step_size.edge, alpha.tolist())
-    changes = np.array([step_size.log_loss_change(edge) for edge in edges], np.float64)
-    return np.maximum(-changes, 0.0)  # an edge near 0 may round to less
+    return np.array([step_size.fall(each) for each in alpha.tolist()], np.float64)
 
 
 def _falls_of_values(terms: TermArrays) -> NDArray[np.float64]:

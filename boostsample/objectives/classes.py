@@ -9,6 +9,7 @@ that the class of the largest score is that of the sum over rounds of alpha [h =
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.objective import Array, Objective, best_votes, check_one_class
 from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import EDGE_GAP, WEIGHT_FLOOR, StepSize
+from boostsample.rows.weights import CLASS_FLOOR, EDGE_GAP, StepSize
 
 #: Accuracies up to the least one that counts keep their order below this edge, which counts as 0.
 _NO_EDGE = 1e-8
@@ -51,7 +52,7 @@ class OneClass(Objective):
         if Y.shape[1] == 1:
             return weights
         of_examples = np.add.reduce(weights, axis=1, keepdims=True)
-        return np.where(Y > 0, of_examples, WEIGHT_FLOOR * of_examples.min())
+        return np.where(Y > 0, of_examples, CLASS_FLOOR * of_examples.min())
 
     def votes(self, sums: Array, masses: Array | None) -> NDArray[np.generic]:
         """+1 for the heaviest class, the first of equal ones."""
@@ -137,6 +138,20 @@ def samme_edge(accuracy: float, n_classes: int) -> float:
     return math.sqrt(max(0.0, -math.expm1(2.0 * log_z)))
 
 
+@lru_cache(maxsize=16)
+def samme_accuracy(edge: float, n_classes: int) -> float:
+    """The accuracy of an edge, by bisection."""
+    low, high = 1.0 / n_classes, 1.0
+    while True:
+        middle = 0.5 * (low + high)
+        if middle in (low, high):
+            return middle
+        if samme_edge(middle, n_classes) < edge:
+            low = middle
+        else:
+            high = middle
+
+
 class SAMMEStep(StepSize):
     """Steps of SAMME for K classes; what they do follows from the edge, as in any run file."""
 
@@ -148,21 +163,9 @@ class SAMMEStep(StepSize):
         super().__init__(learning_rate, smoothing, n_examples)
         object.__setattr__(self, "n_classes", n_classes)
 
-    def accuracy(self, edge: float) -> float:
-        """The accuracy of an edge, by bisection."""
-        low, high = 1.0 / self.n_classes, 1.0
-        while True:
-            middle = 0.5 * (low + high)
-            if middle in (low, high):
-                return middle
-            if samme_edge(middle, self.n_classes) < edge:
-                low = middle
-            else:
-                high = middle
-
     def alpha(self, edge: float) -> float:
         """Half of alpha: votes of the class and of the others differ by 2."""
-        accuracy = min(self.accuracy(edge), 1.0 - 0.5 * EDGE_GAP)
+        accuracy = min(samme_accuracy(edge, self.n_classes), 1.0 - 0.5 * EDGE_GAP)
         odds = math.log(accuracy) - math.log1p(-accuracy) + math.log(self.n_classes - 1)
         return 0.5 * self.learning_rate * odds
 
@@ -173,11 +176,11 @@ class SAMMEStep(StepSize):
 
     def log_loss_change(self, edge: float) -> float:
         """Log of a exp(-alpha (K - 1) / K) + (1 - a) exp(alpha / K)."""
-        alpha, accuracy = 2.0 * self.alpha(edge), self.accuracy(edge)
+        alpha, accuracy = 2.0 * self.alpha(edge), samme_accuracy(edge, self.n_classes)
         return alpha / self.n_classes + math.log1p(accuracy * math.expm1(-alpha))
 
     def factors(self, edge: float, mass: float) -> Factors:
         """exp(-alpha) where right, then all normalised."""
         alpha = 2.0 * self.alpha(edge)
-        total = mass * (1.0 + self.accuracy(edge) * math.expm1(-alpha))
+        total = mass * (1.0 + samme_accuracy(edge, self.n_classes) * math.expm1(-alpha))
         return Factors(math.exp(-alpha) / total, 1.0 / total)

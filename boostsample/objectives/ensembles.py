@@ -104,6 +104,10 @@ class BaggingStep(StepSize):
         """None: 0."""
         return 0.0
 
+    def fall(self, alpha: float) -> float:
+        """1: each round counts the same in importances."""
+        return 1.0
+
     def factors(self, edge: float, mass: float) -> Factors:
         """Only the normalisation."""
         return Factors(1.0 / mass, 1.0 / mass)

@@ -476,7 +476,7 @@ def _compile(
     weights.update(bins[0], 1, votes[0], factors)
     table = np.full((2, 2, n_labels), 0.5)
     if two_sided:
-        weights.side_masses(bins[0], 1)
+        weights.side_sums(bins[0], 1)
         weights.update_sides(bins[0], 1, table)
     if not one_search:
         nodes = NodeRows(weights, lambda feature, threshold: (bins[0], np.int16(threshold)))

@@ -159,8 +159,13 @@ class TargetRows(Protocol):
 class MassTargetRows(TargetRows, Protocol):
     """Rows of a target of `ObjectiveRows`."""
 
-    def side_masses(self, feature: int, threshold: int) -> NDArray[np.float64]:
-        """Weight of each label with phi = -1, then +1: float64 (2, K), in units of `mass`; O(n)."""
+    def side_sums(
+        self, feature: int, threshold: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """`label_sums`, and the weight of each label with phi = -1, then +1: float64 (2, K); O(n).
+
+        Both in units of `mass`.
+        """
         ...
 
     def label_masses(self) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ from boostsample.rows.sampling_schemes import (
     nested_scheme,
     order_seed,
 )
-from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weighted_rows import SideSums, WeightedRows
 from boostsample.threads import Threads
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.
@@ -249,10 +249,10 @@ class Searcher:
         number = feature if self._members is None else int(self._members[feature])
         return self.weights.label_sums(*self.bank.cut(number, threshold))
 
-    def side_masses(self, feature: int, threshold: int) -> NDArray[np.float64]:
-        """Weight of each label with phi = -1, then +1: float64 (2, K), normalised; O(n)."""
+    def side_sums(self, feature: int, threshold: int) -> SideSums:
+        """`label_sums`, and the weight of each label with phi = -1, then +1: float64 (2, K)."""
         number = feature if self._members is None else int(self._members[feature])
-        return self.weights.side_masses(*self.bank.cut(number, threshold))
+        return self.weights.side_sums(*self.bank.cut(number, threshold))
 
     def label_masses(self) -> NDArray[np.float64]:
         """Weight of each label: float64 (K,); O(n)."""
@@ -399,6 +399,10 @@ class Searcher:
         equal bits, whatever their features. Edges within a tie of the best become equal, so that
         the order of `Stumps.best` decides.
         """
+        if self._rules.classes:  # many stumps have the accuracy of one class alone
+            best = stumps.edge.max()
+            stumps.edge[stumps.edge >= best - ROUGH_TIE] = best
+            return
         edges = stumps.edge.tolist()
         least = max(edges) - _CLOSE
         rows_near = [row for row, edge in enumerate(edges) if edge >= least]
@@ -414,9 +418,7 @@ class Searcher:
         for name in ("threshold", "votes", "divides", "below"):
             if getattr(again, name) is not None:
                 getattr(stumps, name)[first] = getattr(again, name)
-        summed = again.edge
-        if not self._rules.classes:
-            summed = np.minimum(np.abs(self._signed_sums(again, rows)), 1.0)
+        summed = np.minimum(np.abs(self._signed_sums(again, rows)), 1.0)
         for value, edge in zip(values, summed, strict=True):
             stumps.edge[near[rough == value]] = edge
         best = stumps.edge.max()

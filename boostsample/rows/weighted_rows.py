@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ from boostsample.rows.sampling_schemes import (
 )
 from boostsample.threads import Threads
 
+#: Label sums (K,) of a stump, and the weights of the labels on its sides (2, K).
+SideSums: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 #: Examples summed at a time; a constant, so that bits do not depend on the number of threads.
 PART = 4096
 
@@ -231,12 +233,15 @@ class WeightedRows(abc.ABC):
         self.share(self._kernels.label_sums, (column, np.int16(threshold), self.exact()), (sums,))
         return np.asarray(np.add.reduce(sums)[: self.n_labels])
 
-    def side_masses(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
-        """Weight of each label with phi = -1, then +1: float64 (2, K), normalised; O(n)."""
-        sums = np.empty((self._cuts.stop - 1, 2 * self.width))
-        self.share(self._kernels.side_masses, (column, np.int16(threshold), self.exact()), (sums,))
-        of_all, signed = np.add.reduce(sums).reshape(2, -1)[:, : self.n_labels] / self.mass
-        return np.maximum([0.5 * (of_all - signed), 0.5 * (of_all + signed)], 0.0)
+    def side_sums(self, column: NDArray[np.uint8], threshold: int) -> SideSums:
+        """`label_sums`, and the weight of each label with phi = -1, then +1: float64 (2, K)."""
+        sums = np.empty((self._cuts.stop - 1, 3 * self.width))
+        self.share(self._kernels.side_sums, (column, np.int16(threshold), self.exact()), (sums,))
+        of_all, of_sides, signed = (
+            np.add.reduce(sums).reshape(3, -1)[:, : self.n_labels] / self.mass
+        )
+        masses = np.maximum([0.5 * (of_all - of_sides), 0.5 * (of_all + of_sides)], 0.0)
+        return signed, masses
 
     def label_masses(self) -> NDArray[np.float64]:
         """Weight of each label: float64 (K,), in the units of the weights; O(n)."""

@@ -27,6 +27,9 @@ from boostsample.threads import Threads
 EDGE_GAP = 1e-12
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 WEIGHT_FLOOR = 1e-30
+#: The same for rows with one class, in the columns of the others: a product of it and the rest of
+#: a float32 factor is no denormal number either, with which processors take 100 times as long.
+CLASS_FLOOR = 1e-24
 WEIGHT_INITS = ("uniform", "balanced")
 
 
@@ -82,6 +85,10 @@ class StepSize:
             return 0.5 * (math.log1p(edge) + math.log1p(-edge))
         alpha = self.alpha(edge)
         return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
+
+    def fall(self, alpha: float) -> float:
+        """Decrease of the log of the loss in a round with this coefficient."""
+        return max(-self.log_loss_change(self.edge(alpha)), 0.0)  # an edge near 0 may round to less
 
     def factors(self, edge: float, mass: float) -> Factors:
         """Factors of the weights that the classifier gets right, and of the others.
