@@ -106,9 +106,10 @@ class Twins:
         scores = model.decision_function(X)
         other = np.abs(scores - self.naive.scores) > SCORE
         # Label sums of a bootstrap can be 0, up to rounding: then votes have no sign.
-        assert other.mean() <= (0.03 if isinstance(self.naive, Bagging) else 0.0)
+        drawn = isinstance(self.naive, Bagging)
+        assert other.mean() <= (0.03 if drawn else 0.0)
         predicted = scores.argmax(axis=1) if scores.shape[1] > 1 else scores[:, 0] >= 0
-        assert np.mean(predicted == self.naive.predict()) > 0.999
+        assert np.mean(predicted == self.naive.predict()) > (0.99 if drawn else 0.999)
 
 
 def compare(X: Any, Y: Any, objective: str, learner: str, n_rounds: int, **settings: Any) -> Twins:
