@@ -180,6 +180,8 @@ class Booster:
         of_bank = bank.reader(columns)
         of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs)
         of_run.compile(builder.one_search)
+        if boosted.resamples:
+            of_run.keep_initial()
         settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
         self._begin(of_run, strategy, builder, *settings, boosted)
         self._log_loss, self._continued = log_loss, continued
@@ -401,14 +403,15 @@ class Booster:
                 row["term"] = number.get(row["search"], -1)
 
     def _update_weights(self, terms: Sequence[Term], leaves: Sequence[Leaf], edge: float) -> float:
-        """Update the weights by a base classifier, unless its edge is 0 or ends the training.
+        """Update the weights by a base classifier; returns the change of the log of the loss.
 
-        Returns the change of the log of the loss.
+        Votes of an edge that is 0 or ends the training change no weights.
         """
         step, rows, objective = self.step_size, self._rows, self.objective
         cells: Any
-        if edge <= 0.0 or step.ends(edge) or objective.resamples:
-            return step.log_loss_change(edge) if not objective.measures_loss else 0.0
+        unchanged = not objective.measures_loss and (edge <= 0.0 or step.ends(edge))
+        if unchanged or objective.resamples:
+            return step.log_loss_change(edge)
         stump = self._is_stump(terms)
         if isinstance(objective, RealObjective):
             cells = [of.votes for of in leaves]

@@ -350,11 +350,15 @@ class LocalRows:
         assert self._pairs is not None
         self.weights.set_values(self._pairs.updated(self.weights.values)[:, None])
 
+    def keep_initial(self) -> None:
+        """Copy the initial weights, for `resample`; call it before any update or `restore`."""
+        values = self.weights.values
+        self._initial = matrix_of_rows(values, self.n_examples, self.n_labels).copy()
+
     def resample(self, seed: Sequence[int]) -> None:
         """Set the initial weights times the numbers of a bootstrap sample; O(N K)."""
         weights, n = self.weights, self.n_examples
-        if self._initial is None:
-            self._initial = matrix_of_rows(weights.values, n, self.n_labels).copy()
+        assert self._initial is not None
         numbers = np.bincount(np.random.default_rng(seed).integers(n, size=n), minlength=n)
         signed = self._initial * numbers[:, None].astype(np.float32)
         weights.set_values(np.copysign(np.maximum(np.abs(signed), WEIGHT_FLOOR), self._initial))

@@ -9,7 +9,7 @@ import math
 import pickle
 import random
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -602,10 +602,12 @@ class StrategyProblem:
     example_weight: NDArray[np.float64] | None = None
     weights: str = "balanced"
     learner: str | Learner | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Other settings of `Booster`."""
 
 
 @dataclass(frozen=True)
-class _WatchedRun:
+class WatchedRun:
     """A finished run."""
 
     booster: Booster
@@ -644,7 +646,8 @@ def noisy_strategy_problem(
     return StrategyProblem(X.astype(np.float32), Y.astype(np.int8), sizes, learner=learner)
 
 
-def _bank_of(problem: StrategyProblem) -> FeatureBank:
+def bank_of(problem: StrategyProblem) -> FeatureBank:
+    """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
     families = [
         Columns(range(first, first + size), f"columns from {first}")
@@ -656,13 +659,14 @@ def _bank_of(problem: StrategyProblem) -> FeatureBank:
     return FeatureBank.build(families, problem.X, rows)
 
 
-def _booster_of(
+def booster_of(
     make: Make,
     problem: StrategyProblem,
     bank: FeatureBank,
     budget: int | None = None,
     seed: int | np.random.Generator = 0,
 ) -> Booster:
+    """A booster before its first round."""
     weight, rows, n_shards = problem.example_weight, problem.rows, _n_shards.get()
     settings: dict[str, Any] = {
         "n_rounds": STRATEGY_ROUNDS,
@@ -674,21 +678,22 @@ def _booster_of(
         sources = array_sources(bank, problem.Y, min(n_shards, len(problem.Y)), weight, rows)
         return ShardBooster(LocalShards(sources), make(), problem.learner, **settings)
     chosen = make(), problem.learner
+    settings |= problem.settings
     return Booster(bank, rows, problem.Y, *chosen, example_weight=weight, **settings)
 
 
 def run_strategy(
     make: Make, problem: StrategyProblem, budget: int | None = None, seed: int = 0
-) -> _WatchedRun:
+) -> WatchedRun:
     """Boost until the booster is finished."""
-    booster = _booster_of(make, problem, _bank_of(problem), budget, seed)
+    booster = booster_of(make, problem, bank_of(problem), budget, seed)
     rounds = []
     while not booster.finished:
         rounds.append(booster.next_round())
-    return _WatchedRun(booster, rounds)
+    return WatchedRun(booster, rounds)
 
 
-def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) -> _WatchedRun:
+def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) -> WatchedRun:
     """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
     run = run_strategy(make, problem, budget)
     rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
@@ -737,7 +742,7 @@ def refused_at_the_start(
 ) -> None:
     """Raise unless making the booster raises SettingError, for `what`."""
     try:
-        _booster_of(make, problem, _bank_of(problem), budget)
+        booster_of(make, problem, bank_of(problem), budget)
     except SettingError:
         return
     _require(False, make, f"refuses {what} in choose() instead of in start()")
@@ -749,7 +754,7 @@ def rows_of_roots(
     """Rows of the first searches of rounds; the random stream of each depends on its number."""
     rng = np.random.default_rng(0)
     problem = replace(problem, learner=learner)
-    booster = _booster_of(make, problem, _bank_of(problem), seed=rng)
+    booster = booster_of(make, problem, bank_of(problem), seed=rng)
     rows: list[dict[str, Any]] = []
     while len(rows) < n_rounds and not (rows and rows[-1]["stopped"]):
         rng.bit_generator.state = np.random.default_rng(len(rows)).bit_generator.state
@@ -762,19 +767,19 @@ def _require_continued(
 ) -> None:
     """Raise unless a run that continues in another booster after these rounds is the same run."""
     problem = noisy_strategy_problem(learner=learner)
-    bank, straight = _bank_of(problem), run_strategy(make, problem).stumps()
+    bank, straight = bank_of(problem), run_strategy(make, problem).stumps()
     for at in after:
-        first = _booster_of(make, problem, bank)
+        first = booster_of(make, problem, bank)
         rounds = [first.next_round() for _ in range(at)]
         saved = first.state(), first.strategy if pickled else None
         state, strategy = pickle.loads(pickle.dumps(saved)) if pickled else copy.deepcopy(saved)
         first.next_round()  # must not change the state taken before
-        second = _booster_of(make, problem, bank, seed=99)
+        second = booster_of(make, problem, bank, seed=99)
         second.restore(state)
         second.strategy = strategy or second.strategy
         while not second.finished:
             rounds.append(second.next_round())
-        stumps = _WatchedRun(second, rounds).stumps()
+        stumps = WatchedRun(second, rounds).stumps()
         how = "pickled" if pickled else "resumed"
         message = f"{how} after round {at} it chose other stumps than straight through"
         _require(stumps == straight, make, message)
