@@ -554,7 +554,7 @@ def _class_facts(part: str, instance: Any, settings: Mapping[str, Any]) -> dict[
     kind = type(instance)
     facts = {part: _name_of(kind)}
     for name, value in settings.items():
-        facts[f"{name} of the {part}"] = _plain(value, f"{name} of {kind.__name__}")
+        facts[f"{name} of the {part}"] = plain_setting(value, f"{name} of {kind.__name__}")
     code = code_of(kind)
     if code:
         facts[f"source code of the {part}"] = _CHECKSUM + code
@@ -565,9 +565,10 @@ def _name_of(kind: Any) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _plain(value: Any, name: str) -> Any:
+def plain_setting(value: Any, name: str) -> Any:
+    """A setting as JSON values; SettingError that names it if it cannot be compared."""
     if isinstance(value, BaseEstimator):
-        settings = _plain(value.get_params(deep=False), name)
+        settings = plain_setting(value.get_params(deep=False), name)
         return {"class": _name_of(type(value)), "settings": settings}
     if isinstance(value, np.generic):
         value = value.item()
@@ -576,9 +577,9 @@ def _plain(value: Any, name: str) -> Any:
     if isinstance(value, np.ndarray) and not value.dtype.hasobject:
         return _CHECKSUM + sha256_of_arrays(value)
     if isinstance(value, list | tuple | range):
-        return [_plain(item, name) for item in value]
+        return [plain_setting(item, name) for item in value]
     if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-        return {key: _plain(item, name) for key, item in value.items()}
+        return {key: plain_setting(item, name) for key, item in value.items()}
     if inspect.isroutine(value) or inspect.isclass(value):
         return _name_of(value)
     raise SettingError(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.learner import EDGE_GAP
-from boostsample.loop.booster import Booster
+from boostsample.loop.booster import Booster, plain_setting
 from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.models.model import Model, model_arrays, model_of_arrays
 from boostsample.models.scoring import TermArrays
@@ -180,12 +180,12 @@ def check_objective_state(make: MakeObjective) -> None:
         if booster is None:
             continue
         try:
-            before = json.dumps(booster.facts(), sort_keys=True)
+            before = _attributes(booster.objective)
         except SettingError as error:
             _require(False, make, str(error))
         while not booster.finished:
             booster.next_round()
-        same = json.dumps(booster.facts(), sort_keys=True) == before
+        same = _attributes(booster.objective) == before
         _require(same, make, f"has other attributes after a run: {vars(booster.objective)}")
 
 
@@ -296,6 +296,15 @@ def _cells(n_labels: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.floa
         masses = size * rng.dirichlet(np.ones(n_labels))
         for share in (rng.uniform(-1.0, 1.0, n_labels), 0.0, 1.0, -1.0):
             yield masses * share, masses
+
+
+def _attributes(objective: Objective) -> str:
+    """The attributes as a checkpoint compares them."""
+    kind = type(objective).__name__
+    attributes = vars(objective).items()
+    return json.dumps(
+        {name: plain_setting(value, f"{name} of {kind}") for name, value in attributes}
+    )
 
 
 def _start(make: MakeObjective, strategy: str, problem: StrategyProblem) -> Any:

@@ -172,6 +172,15 @@ def _learner(module: types.ModuleType, printed: str) -> None:
     assert [(term.parent, term.side) for term in fork.terms] == [(-1, 0), (0, -1), (0, 1)]
 
 
+def _objective(module: types.ModuleType, printed: str) -> None:
+    X = np.random.default_rng(0).random((60, 5), np.float32)
+    Y = np.where(X[:, :1] + X[:, 1:2] > 1, 1, -1)
+    bank = FeatureBank.build([Columns(range(5))], X)
+    (term,) = Booster(bank, None, Y, "full", objective=module.Clipped(0.1)).next_round().terms
+    assert term.votes == pytest.approx(0.1)
+    assert term.below == pytest.approx(-0.1)
+
+
 def _data(module: types.ModuleType, printed: str) -> None:
     X = np.array([[0.5, 2], [np.nan, 3], [1.5, np.nan], [0.1, 7]], dtype=np.float32)
     for data in (module.data, module.same):
@@ -205,6 +214,7 @@ AFTER: dict[str, Callable[[types.ModuleType, str], None]] = {
     "adding_a_strategy.md": _strategy,
     "adding_a_family.md": _family,
     "adding_a_learner.md": _learner,
+    "adding_an_objective.md": _objective,
     "data.md": _data,
     "pictures.md": _pictures,
     "probabilities.md": _probabilities,
