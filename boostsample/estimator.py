@@ -230,7 +230,7 @@ class BoostSampleClassifier(
     history_ : list of dict
         One flat record per search, for `pandas.DataFrame`; also of rounds that early stopping left
         out of the model. With early stopping and `n_rounds` "auto" the column ``validation`` has
-        `eval_metric` after the rounds that were scored: the first 16, then 8 of each doubling, and
+        `eval_metric` after the rounds that were scored: the first 32, then 16 of each doubling, and
         the last; else NaN.
     strategy_ : Strategy
         The strategy as the last round left it, with its learned state; of the first member.

@@ -160,8 +160,8 @@ _DECIDES = VALIDATION_COLUMN.name
 _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
-_SCORED = 8
-"""Rounds scored of each doubling of their number, from 16 on; all rounds before, and the last."""
+_SCORED = 16
+"""Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last."""
 
 
 class RoundScores:

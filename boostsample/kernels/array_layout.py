@@ -7,6 +7,7 @@ at + 15 begins at number n * at; the last plane can be narrower.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -47,6 +48,23 @@ class Rows(NamedTuple):
     values: Floats
     base: Doubles
     scale: float
+
+
+class CellFactors(NamedTuple):
+    """Factors of an update by the cells of a base classifier: sides of a stump, leaves of a tree.
+
+    Attributes
+    ----------
+    high, low : ndarray of float32, shape (J * 2 * P,)
+        For each cell, and for labels -1 and then +1, the factors of a row: as float32, and what
+        that leaves of float64, so that a product is rounded once.
+    floor : ndarray of float32, shape (P,)
+        Least size of a weight; 0 in the padding.
+    """
+
+    high: Floats
+    low: Floats
+    floor: Floats
 
 
 class SearchOutput(NamedTuple):
@@ -94,6 +112,12 @@ def plane_layout(blocks: int, tail: int) -> tuple[Any, int, int]:
     last_at = (width - 1) // PLANE * PLANE
     # A Python int would be another type for numba.
     return np.int64(last_at), PLANE if last_at else width, width - last_at
+
+
+def rows_at_once(size: int) -> int:
+    """Rows of `size` labels that fill whole vectors, about four."""
+    rows = LANES // math.gcd(size, LANES)
+    return rows * max(4 * LANES // (rows * size), 1)
 
 
 def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:

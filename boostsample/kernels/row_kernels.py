@@ -9,7 +9,6 @@ each, so that registers hold the sums.
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,11 +21,13 @@ from boostsample.kernels.array_layout import (
     N_BINS,
     PLANE,
     Bytes,
+    CellFactors,
     Doubles,
     Floats,
     Ints,
     Rows,
     plane_layout,
+    rows_at_once,
 )
 
 #: Vectors of signed weights that an update adds up in float32, before float64 takes over; masses
@@ -55,30 +56,11 @@ class UpdateFactors(NamedTuple):
     floor: Floats
 
 
-class CellFactors(NamedTuple):
-    """Factors of an update by the cells of a base classifier: sides of a stump, leaves of a tree.
-
-    Attributes
-    ----------
-    high, low : ndarray of float32, shape (J * 2 * P,)
-        For each cell, and for labels -1 and then +1, the factors of a row: as float32, and what
-        that leaves of float64, so that a product is rounded once.
-    floor : ndarray of float32, shape (P,)
-        Least size of a weight; 0 in the padding.
-    """
-
-    high: Floats
-    low: Floats
-    floor: Floats
-
-
 class RowKernels(NamedTuple):
     """The kernels of this module, compiled for rows of one width."""
 
     update: Any
     update_sides: Any
-    update_cells: Any
-    side_sums: Any
     update_nodes: Any
     flip: Any
     gather: Any
@@ -96,8 +78,6 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     last_at, plane, last = plane_layout(blocks, tail)
     update_plane, update_last = _updates(plane, width, False), _updates(last, width, False)
     side_plane, side_last = _updates(plane, width, True), _updates(last, width, True)
-    cell_plane, cell_last = _cell_updates(plane, width), _cell_updates(last, width)
-    mass_plane, mass_last = _masses(plane, width), _masses(last, width)
     node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
     node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
     sum_plane, sum_last = (
@@ -188,50 +168,6 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             masses[part] = mass
             if weight.size:
                 some_totals(rows.values, weight, low, high)
-
-    @kernel
-    def update_cells(
-        values: Floats,
-        order: Ints,
-        parts: Ints,
-        factors: CellFactors,
-        first: int,
-        end: int,
-        sums: Doubles,
-        masses: Doubles,
-    ) -> None:
-        """Multiply the rows of parts first, ..., end - 1 by the factors of their cells.
-
-        Reads order int32 (N,), parts int64 (M, 3): cell, and first and end position in `order`.
-        Writes sums float64 (M, P) and masses (M,) of the new values as `update`. O(N P / 8).
-        """
-        for part in range(first, end):
-            mass = 0.0
-            for at in range(0, last_at, PLANE):
-                mass += cell_plane(values, order, parts[part], factors, sums[part], at)
-            mass += cell_last(values, order, parts[part], factors, sums[part], last_at)
-            masses[part] = mass
-
-    @kernel
-    def side_sums(
-        column: Bytes,
-        threshold: int,
-        rows: Rows,
-        part_size: int,
-        first: int,
-        end: int,
-        sums: Doubles,
-    ) -> None:
-        """sums[p] = the sums of w_il over part p of the rows, of phi * w_il and phi * w_il * y_il.
-
-        Reads column uint8 (n,); writes sums float64 (parts, 3 P). O(N P / 8).
-        """
-        n = rows.values.size // width
-        for part in range(first, end):
-            low, high = part * part_size, min(n, (part + 1) * part_size)
-            for at in range(0, last_at, PLANE):
-                mass_plane(column, threshold, rows, low, high, sums[part], at)
-            mass_last(column, threshold, rows, low, high, sums[part], last_at)
 
     @kernel
     def update_nodes(
@@ -395,8 +331,6 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     return RowKernels(
         update,
         update_sides,
-        update_cells,
-        side_sums,
         update_nodes,
         flip,
         gather,
@@ -463,7 +397,7 @@ def _updates(size: int, width: int, by_sides: bool) -> Any:
 
     By votes, opposite on the sides of a stump, and two factors; or `by_sides`, with `CellFactors`.
     """
-    n_rows = _rows_at_once(size)
+    n_rows = rows_at_once(size)
     lanes = n_rows * size
     inner = inner_kernel_for(size, width, by_sides)
 
@@ -581,103 +515,6 @@ def _updates(size: int, width: int, by_sides: bool) -> Any:
         return float(vec.total(sizes))
 
     return update_plane
-
-
-@functools.cache
-def _cell_updates(size: int, width: int) -> Any:
-    """The update of labels at, ..., at + size - 1 of the rows of a cell."""
-
-    @inner_kernel_for(size, width)
-    def update_cell(
-        values: Floats, order: Ints, part: Ints, factors: CellFactors, sums: Doubles, at: int
-    ) -> float:
-        row, cell = at * (values.size // width), 2 * part[0] * width + at
-        minus, minus_low = vec.load(factors.high, cell, size), vec.load(factors.low, cell, size)
-        plus = vec.load(factors.high, cell + width, size)
-        plus_low = vec.load(factors.low, cell + width, size)
-        least = vec.load(factors.floor, at, size)
-        partial = vec.widen(vec.fill(least, np.float32(0.0)))
-        sizes = partial
-        for t in range(part[1], part[2]):
-            soon = np.int64(order[min(t + PREFETCHED_ROWS, part[2] - 1)])
-            prefetch_first(values, row + soon * size)
-            place = row + np.int64(order[np.uint64(t)]) * size
-            value = vec.load(values, place, size)
-            low = vec.multiply(value, vec.choose(value, plus_low, minus_low))
-            value = vec.at_least(vec.fused(value, vec.choose(value, plus, minus), low), least)
-            vec.store(values, place, value)
-            partial = vec.add(partial, vec.widen(value))
-            sizes = vec.add(sizes, vec.magnitude(vec.widen(value)))
-        vec.store(sums, at, partial)
-        return float(vec.row_total(sizes))
-
-    return update_cell
-
-
-@functools.cache
-def _masses(size: int, width: int) -> Any:
-    """Sums of the weights of labels at, ..., at + size - 1, and of phi times them, and signed."""
-    n_rows = _rows_at_once(size) if size < LANES else 1
-    lanes = n_rows * size
-
-    @inner_kernel_for(size, width)
-    def mass_plane(
-        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
-    ) -> None:
-        values, start, examples = rows.values, rows.start, rows.examples
-        row, totals = at * (values.size // width), on_stack(lanes, np.float64)
-        bins = on_stack(n_rows, np.uint8)
-        side = on_stack(N_BINS, np.float32)
-        for b in range(N_BINS):
-            side[b] = 1.0 if b >= threshold else -1.0
-        for lane in range(lanes):
-            totals[lane] = 0.0
-        partial = vec.load(totals, 0, lanes)
-        by_side = signed = partial
-        whole = high - (high - low) % n_rows
-        for t in range(low, whole, n_rows):
-            value = vec.load(values, row + t * size, lanes)
-            if n_rows == 1:
-                i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
-                phi = vec.fill(value, side[column[i]])
-            elif examples.size:
-                for k in range(n_rows):
-                    bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
-                phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
-            else:
-                phi = vec.phi(column, start + t, threshold, n_rows, size)
-            weight = vec.widen(vec.magnitude(value))
-            sides = vec.widen(phi)
-            partial = vec.add(partial, weight)
-            by_side = vec.add(by_side, vec.multiply(weight, sides))
-            signed = vec.add(signed, vec.multiply(vec.widen(value), sides))
-        for label in range(size):
-            sums[at + label] = sums[width + at + label] = sums[2 * width + at + label] = 0.0
-        vec.store(totals, 0, partial)
-        for lane in range(lanes):
-            sums[at + lane % size] += totals[lane]
-        vec.store(totals, 0, by_side)
-        for lane in range(lanes):
-            sums[width + at + lane % size] += totals[lane]
-        vec.store(totals, 0, signed)
-        for lane in range(lanes):
-            sums[2 * width + at + lane % size] += totals[lane]
-        for t in range(whole, high):
-            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
-            for label in range(size):
-                one = np.float64(values[row + t * size + label])
-                phi_of = np.float64(side[column[i]])
-                sums[at + label] += abs(one)
-                sums[width + at + label] += phi_of * abs(one)
-                sums[2 * width + at + label] += phi_of * one
-
-    return mass_plane
-
-
-def _rows_at_once(size: int) -> int:
-    """Rows of `size` labels that fill whole vectors, about four."""
-    rows = LANES // math.gcd(size, LANES)
-    return rows * max(4 * LANES // (rows * size), 1)
 
 
 @functools.cache
@@ -835,7 +672,7 @@ def _sums(size: int, width: int) -> Any:
 @functools.cache
 def _narrow_sums(size: int, width: int) -> Any:
     """Sums of labels at, ..., at + size - 1, fewer than a vector holds: some rows at a time."""
-    n_rows = _rows_at_once(size)
+    n_rows = rows_at_once(size)
     lanes = n_rows * size
 
     @inner_kernel_for(size, width)

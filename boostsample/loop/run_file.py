@@ -11,8 +11,8 @@ have the arrays of `run_arrays`:
   the index of its threshold in the bank; and those of `boostsample.records.term_arrays`.
 
 The alphas and the loss follow from the edges by the step size; for objectives other than
-AdaBoost.MH, ``alpha`` and ``log_loss`` have one element per round. ``history`` is JSON: the history
-rows by column. ``state`` is JSON: what the booster needs beside them
+AdaBoost.MH, ``round_alpha`` and ``round_log_loss`` have one element per round. ``history`` is JSON:
+the history rows by column. ``state`` is JSON: what the booster needs beside them
 (`boostsample.files.json_text`). ``meta`` is JSON: the kind of the file, its format, and the other
 entries. ``sha256`` is a checksum over all other entries.
 """
@@ -75,8 +75,8 @@ def run_arrays(rounds: Sequence[Round]) -> dict[str, NDArray[Any]]:
         **term_arrays(columns, None if stumps else split),
     }
     if rounds[0].log_loss is not None:
-        arrays["log_loss"] = np.array([done.log_loss for done in rounds], np.float64)
-        arrays["alpha"] = np.array([done.terms[0].alpha for done in rounds], np.float64)
+        arrays["round_log_loss"] = np.array([done.log_loss for done in rounds], np.float64)
+        arrays["round_alpha"] = np.array([done.terms[0].alpha for done in rounds], np.float64)
     edges = np.array([done.edge for done in rounds], np.float64)
     if not np.array_equal(edges, arrays["edge"]):
         arrays["round_edge"] = edges
@@ -91,9 +91,9 @@ def edges_of_run(arrays: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 
 def log_losses(arrays: Mapping[str, NDArray[Any]], n_rounds: int) -> list[float] | list[None]:
     """Log of the loss after each round, or None for each if it follows from the edges."""
-    if "log_loss" not in arrays:
+    if "round_log_loss" not in arrays:
         return [None] * n_rounds
-    losses: list[float] = floats_entry(arrays, "log_loss", n_rounds).tolist()
+    losses: list[float] = floats_entry(arrays, "round_log_loss", n_rounds).tolist()
     return losses
 
 
@@ -119,8 +119,8 @@ def terms_of_run(
     edges = edges_of_run(arrays).tolist()
     pairs = zip(itertools.cycle(steps), edges, strict=False)
     alphas = [step.alpha(edge) for step, edge in pairs]
-    if "alpha" in arrays:
-        alphas = floats_entry(arrays, "alpha", searches.size).tolist()
+    if "round_alpha" in arrays:
+        alphas = floats_entry(arrays, "round_alpha", searches.size).tolist()
     if not np.isfinite(alphas).all():
         raise DataError("its edges must be those of base classifiers")
     columns = zip(

@@ -24,6 +24,7 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
     row_layout,
 )
+from boostsample.kernels.cell_kernels import cell_kernels
 from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
@@ -204,7 +205,8 @@ class NodeRows(WeightedRows):
         of_leaves = [leaves[at] for at in filled]
         self._sort_parted(of_leaves)
         factors = self._weights.cell_factors(table[filled])
-        self._share_parts(self._own.update_cells, of_leaves, (factors,))
+        update = cell_kernels(*row_layout(self.n_labels)).update_cells
+        self._share_parts(update, of_leaves, (factors,))
 
     def _sort_parted(self, leaves: Iterable[Leaf]) -> None:
         """Put the examples of leaves that were split again in their order."""

@@ -20,6 +20,7 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
     row_layout,
 )
+from boostsample.kernels.cell_kernels import cell_kernels
 from boostsample.kernels.race import RaceRows
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.rows.sampling_schemes import (
@@ -236,7 +237,11 @@ class WeightedRows(abc.ABC):
     def side_sums(self, column: NDArray[np.uint8], threshold: int) -> SideSums:
         """`label_sums`, and the weight of each label with phi = -1, then +1: float64 (2, K)."""
         sums = np.empty((self._cuts.stop - 1, 3 * self.width))
-        self.share(self._kernels.side_sums, (column, np.int16(threshold), self.exact()), (sums,))
+        self.share(
+            cell_kernels(*row_layout(self.n_labels)).side_sums,
+            (column, np.int16(threshold), self.exact()),
+            (sums,),
+        )
         of_all, of_sides, signed = (
             np.add.reduce(sums).reshape(3, -1)[:, : self.n_labels] / self.mass
         )

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from boostsample.checks import check_number
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.kernels.array_layout import (
+    CellFactors,
     Floats,
     Rows,
     lay_out_rows,
     matrix_of_rows,
 )
-from boostsample.kernels.row_kernels import CellFactors, UpdateFactors
+from boostsample.kernels.row_kernels import UpdateFactors
 from boostsample.rows.protocol import CellTable, Factors
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads import Threads

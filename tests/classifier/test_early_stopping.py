@@ -44,10 +44,10 @@ class _Scripted:
 
 
 def naive_points(n_rounds: int) -> list[int]:
-    """The rounds scored before the last: all of the first 16, then 8 of each doubling."""
+    """The rounds scored before the last: all of the first 32, then 16 of each doubling."""
     points = [1]
     while points[-1] < n_rounds:
-        points.append(points[-1] + max(1, points[-1] // 8))
+        points.append(points[-1] + max(1, points[-1] // 16))
     return [point for point in points if point <= n_rounds]
 
 
@@ -208,7 +208,7 @@ def test_the_curves_are_those_of_each_model(digits: Data) -> None:
     np.testing.assert_allclose(columns["validation"], curve)
     np.testing.assert_allclose(columns["eval_set_1"], curve)
     first = [100 * np.mean(stage[:100] != y[400:500]) for stage in stages]
-    np.testing.assert_allclose(columns["eval_set_0"][:16], first[:16])
+    np.testing.assert_allclose(columns["eval_set_0"][:32], first[:32])
     only_watched = classifier(n_rounds=40, eval_metric="error", random_state=0)
     only_watched.fit(X[:400], y[:400], eval_set=sets)
     assert [row["eval_set_1"] for row in only_watched.history_] == columns["eval_set_1"]

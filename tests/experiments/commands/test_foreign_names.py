@@ -99,7 +99,7 @@ def _foreign(monkeypatch: pytest.MonkeyPatch) -> None:
     }
 
     def entry_points(group: str) -> list[Any]:
-        points = [EntryPoint(name, place, group) for name, place in places[group].items()]
+        points = [EntryPoint(name, place, group) for name, place in places.get(group, {}).items()]
         for point in points:
             vars(point)["dist"] = _Distribution()
         return points

@@ -77,7 +77,7 @@ def test_a_family_is_described(cli: CommandLine) -> None:
         ("strategy ucc", "unknown strategy 'ucc' (did you mean 'ucb'?)"),
         (
             "data --settings",
-            "--settings needs list strategies, list families, list learners, got list data",
+            "learners, list objectives, got list data",
         ),
         ("strategy ucb --seed 1", "--seed needs --picture FILE of list families"),
     ],
