@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.rows.protocol import Factors
 from boostsample.rows.weights import StepSize
 
@@ -204,6 +204,11 @@ class RealObjective(Objective, abc.ABC):
     def edge_of_cells(self, cells: Sequence[tuple[Array, Array, Array]]) -> float:
         """sqrt(1 - Z^2) from values, sums and masses of cells; 0 for Z above 1."""
         z = math.fsum([self.factor(*cell) for cell in cells])
+        if not math.isfinite(z):
+            raise StrategyError(
+                f"values of the objective {type(self).__name__} must be finite and moderate, but "
+                f"they make the factor of the loss {z}; bound what values() returns"
+            )
         return math.sqrt(max(0.0, 1.0 - z * z))
 
     def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:

@@ -354,9 +354,11 @@ def test_a_name_has_the_constants_of_its_closure() -> None:
     """Kernels of one name would share a file, and the symbol by which numba links them."""
     constants: dict[tuple[str, str], set[str]] = {}
     widths = {row_layout(n_labels) for n_labels in range(1, 70)}
-    assert len(factories()) == 5
+    assert len(factories()) == 6
     for factory in factories():
-        for width in widths:
+        takes_classes = "classes" in factory.__wrapped__.__code__.co_varnames
+        of_classes = [(*width, True) for width in widths if takes_classes]
+        for width in [*widths, *of_classes]:
             for kernel in reached(factory(*width)):
                 function = kernel.py_func
                 cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from boostsample import testing
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, StrategyError
 from boostsample.loop.booster import Booster
-from boostsample.objective import Array, Judged, Objective, RealObjective
-from boostsample.objectives import GentleBoost, RealMH
+from boostsample.objective import Array, Judged, Objective, RealObjective, best_votes
+from boostsample.objectives import Bagging, GentleBoost, RealMH
 from boostsample.registry import OBJECTIVES, make_objective
 from boostsample.rows.weights import StepSize
 from boostsample.testing import OBJECTIVE_CHECKS, check_objective
@@ -52,6 +53,13 @@ class Infinite(RealObjective):
 class NotANumber(GentleBoost):
     def values(self, sums: Array, masses: Array) -> Array:
         return super().values(sums, masses) * np.nan
+
+
+class Doubled(Bagging):
+    """Votes of 2, which files do not hold."""
+
+    def votes(self, sums: Array, masses: Array | None) -> NDArray[Any]:
+        return 2 * best_votes(sums)
 
 
 class InPlace(GentleBoost):
@@ -186,7 +194,7 @@ BROKEN: list[tuple[type[Objective], str, str]] = [
     (Counts, "resume", "restored after round 1"),
     (Unpicklable, "pickling", "cannot be pickled"),
     (CopiedOtherwise, "pickling", "pickled, it made other rounds"),
-    (NotANumber, "model", "scores that are not finite"),
+    (Doubled, "model", "a model that was saved has other scores"),
 ]
 
 
@@ -222,3 +230,8 @@ def test_the_list_is_complete() -> None:
     names = {name for name in vars(testing) if name.startswith("check_objective_")}
     assert names == {check.__name__ for check in OBJECTIVE_CHECKS}
     assert names == {f"check_objective_{rule}" for _, rule, _ in BROKEN}
+
+
+def test_values_must_be_finite() -> None:
+    with pytest.raises(StrategyError, match=r"values of the objective NotANumber must be finite"):
+        testing.check_objective_model(NotANumber)
