@@ -453,13 +453,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=10_000, help="iterations at most")
     parser.add_argument("--repeats", type=int, default=3, help="runs of each method")
     parser.add_argument("--jobs", type=int, default=-1, help="threads of every method, -1 for all")
-    for name in ("learner", "budget", "weights"):
+    for name in ("learner", "budget", "weights", "objective"):
         parser.add_argument(f"--{name}", help="as of boostsample compare")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     try:
         rules = RaceRules(options.error, options.limit, options.repeats, options.seed)
-        charged = {name: getattr(options, name) for name in ("learner", "budget", "weights")}
+        names = "learner", "budget", "weights", "objective"
+        charged = {name: getattr(options, name) for name in names}
         plan = Plan(
             strategies=race_variants(options.strategies),
             marks=(options.rounds,),
@@ -481,8 +482,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     n_train, n_columns = job.X_train.shape
     sys.stdout.write(
         f"{job.name}: {n_train:,} training and {job.y_test.size:,} test examples, {job.n_classes} "
-        f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights of "
-        f"the strategies\n\n{to_text(race_table(runs, rules))}\n"
+        f"classes, {n_columns:,} columns; threads: {threads}; {plan.weights} initial weights and "
+        f"objective {plan.objective} of the strategies\n\n{to_text(race_table(runs, rules))}\n"
     )
     return 0
 

@@ -157,6 +157,7 @@ class StableSelectionMixin:
     weight_init: str
     learning_rate: float
     smoothing: float
+    objective: Any
 
     def selected_features(
         self,
@@ -273,6 +274,7 @@ class StableSelectionMixin:
             example_weight=rows.weight[half],
             learning_rate=self.learning_rate,
             smoothing=self.smoothing,
+            objective=self.objective,
         )
 
 

@@ -158,6 +158,11 @@ class Booster:
         builder: Learner = copy.deepcopy(make_learner(learner))
         boosted.check(labels.shape[1], one_search=builder.one_search)
         label_weights, log_loss, continued = initial.of(labels), 0.0, ""
+        if scores is not None and not boosted.exponential:
+            raise SettingError(
+                f"the weights of the objective {boosted.name!r} do not follow from the scores of a "
+                "model; continue with one of exponential loss, such as 'mh' or 'real-mh'"
+            )
         if scores is not None:
             of_model = check_scores(scores, (weighted.size, labels.shape[1]))[weighted]
             continued = f"sha256:{sha256_of_arrays(of_model)}"
@@ -166,6 +171,11 @@ class Booster:
         pairs = None
         if boosted.classes:
             unit = float(label_weights[labels > 0].min())
+        if groups is not None and np.shape(groups) != weighted.shape:
+            raise DataError(
+                f"groups must be one query for each of the {weighted.size} examples, got shape "
+                f"{np.shape(groups)}"
+            )
         if boosted.ranks:
             queries = None if groups is None else np.asarray(groups)[weighted]
             pairs = Pairs(queries, labels[:, 0])

@@ -23,13 +23,7 @@ class Pairs:
         n = labels.size
         query = np.zeros(n, np.int64)
         if groups is not None:
-            of_examples = np.asarray(groups)
-            if of_examples.shape != (n,):
-                raise DataError(
-                    f"groups must be one query for each of the {n} examples, got shape "
-                    f"{of_examples.shape}"
-                )
-            query = np.unique(of_examples, return_inverse=True)[1].reshape(n)
+            query = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(n)
         self._cell = 2 * query + (labels > 0)
         self._n_cells = 2 * (int(query.max(initial=0)) + 1)
         counts = np.bincount(self._cell, minlength=self._n_cells).reshape(-1, 2)

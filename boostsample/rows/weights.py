@@ -246,8 +246,9 @@ class SignedWeights(WeightedRows):
         if self._inverse is None:
             if self._initial is None:
                 raise SettingError(
-                    "draws by logistic weights need the initial label weights, got initial=None; "
-                    "pass SignedWeights how they were made"
+                    "draws by logistic weights need weights in proportion to exp(-y f), which the "
+                    "objective of this run does not have; use another strategy, or an objective "
+                    "of exponential loss, such as 'mh' or 'real-mh'"
                 )
             u, total = self._initial.of(self.labels()), self._initial.total
             u = np.maximum(u / (math.fsum(u.ravel()) if total is None else total), WEIGHT_FLOOR)

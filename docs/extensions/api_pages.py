@@ -17,6 +17,7 @@ MODULES = (
     "boostsample.strategies",
     "boostsample.families",
     "boostsample.learners",
+    "boostsample.objectives",
     "boostsample.bandits",
     "boostsample.dask",
     "boostsample.formats.plink",

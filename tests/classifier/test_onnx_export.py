@@ -72,7 +72,9 @@ def test_random_models(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     n_labels, n_features = int(rng.integers(1, 6)), int(rng.integers(1, 7))
     monkeypatch.setattr(onnx_scores, "_CHUNK", int(rng.integers(1, 12)))
-    if seed % 3:
+    if seed % 4 == 1:
+        rounds = [random_round(rng, n_features, n_labels, (-1, 1), real=True) for _ in range(12)]
+    elif seed % 3:
         rounds = [random_round(rng, n_features, n_labels) for _ in range(12)]
     else:  # stumps
         rounds = [random_round(rng, n_features, n_labels)[:1] for _ in range(12)]

@@ -150,7 +150,8 @@ def test_rounds_are_read_as_their_terms_say(seed: int, monkeypatch: pytest.Monke
     rng = np.random.default_rng(seed)
     n_features, n_labels = int(rng.integers(1, 5)), int(rng.integers(1, 4))
     sides_of_terms = (-1, 1) if seed % 2 else (-1, 0, 1)
-    rounds = [random_round(rng, n_features, n_labels, sides_of_terms) for _ in range(9)]
+    of_rounds: Any = (n_features, n_labels, sides_of_terms, seed % 4 == 1)
+    rounds = [random_round(rng, *of_rounds) for _ in range(9)]
     model = Model([Columns(range(n_features))], [t for terms in rounds for t in terms], n_labels)
     X = rng.choice(np.array(VALUES, np.float32), (150, n_features))
     sides = (X[:, model.feature] >= model.threshold.astype(np.float32)).T

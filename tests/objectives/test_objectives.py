@@ -1,0 +1,153 @@
+"""Objectives in the classifier, in files and with what they do not take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_breast_cancer, load_iris
+
+from boostsample import Booster, BoostSampleClassifier, boost
+from boostsample.errors import DataError, SettingError
+from boostsample.records import Round
+from boostsample.registry import OBJECTIVES
+from tests.compiled import slow_without_jit
+from tests.problems import bank_of, noisy_labels, table
+
+pytestmark = slow_without_jit
+
+Data = tuple[NDArray[Any], NDArray[Any]]
+
+
+def data_for(objective: str) -> Data:
+    X, y = (
+        load_breast_cancer(return_X_y=True) if objective == "rank" else load_iris(return_X_y=True)
+    )
+    return X.astype(np.float32)[::2], y[::2]
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_models_of_the_classifier(objective: str, learner: str, tmp_path: Path) -> None:
+    """Files keep scores and the objective; contributions add up to the score."""
+    X, y = data_for(objective)
+    settings: dict[str, Any] = {"learning_rate": 1.0} if objective == "bagging" else {}
+    model = BoostSampleClassifier(
+        objective=objective, learner=learner, n_rounds=15, random_state=0, **settings
+    ).fit(X, y)
+    scores = model.decision_function(X)
+    assert model.score(X, y) > 0.6
+    assert np.all(np.isfinite(model.predict_proba(X)))
+    model.save(tmp_path / "model.bsm")
+    loaded = BoostSampleClassifier.load(tmp_path / "model.bsm")
+    assert loaded.decision_function(X).tobytes() == scores.tobytes()
+    assert loaded.objective == objective
+    assert model.term_importances_.sum() > 0 or len(model.history_) == 1
+    found = model.contributions(X[:20])
+    added = found.base + found.values.sum(axis=1)
+    np.testing.assert_allclose(added, scores[:20], atol=1e-9)
+
+
+def run(objective: str, checkpoint: Path | None, n_rounds: int) -> list[Round]:
+    Y = noisy_labels(80, 1 if objective == "rank" else 4)
+    settings = {"objective": objective, "checkpoint": checkpoint, "checkpoint_seconds": 0.0}
+    return list(
+        boost(bank_of(table()), None, Y, "uniform-naive", n_rounds=n_rounds, rng=3, **settings)
+    )
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_checkpoints_continue(objective: str, tmp_path: Path) -> None:
+    whole = run(objective, None, 8)
+    run(objective, tmp_path / "run.npz", 5)
+    continued = run(objective, tmp_path / "run.npz", 8)
+    assert len(continued) == len(whole)
+    for first, second in zip(continued, whole, strict=True):
+        assert first.edge == second.edge
+        assert first.log_loss == second.log_loss
+        for term, other in zip(first.terms, second.terms, strict=True):
+            assert (term.feature, term.threshold, term.alpha) == (
+                other.feature,
+                other.threshold,
+                other.alpha,
+            )
+            np.testing.assert_array_equal(term.votes, other.votes)
+
+
+def booster(objective: Any, learner: str = "stump", n_labels: int = 3, **settings: Any) -> Booster:
+    strategy = settings.pop("strategy", "full")
+    Y = settings.pop("Y", noisy_labels(80, n_labels))
+    made = Booster(bank_of(table()), None, Y, strategy, learner, objective=objective, **settings)
+    for _ in range(3):
+        made.next_round()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"objective": "real-mb"}, r"unknown objective 'real-mb' \(did you mean 'real-mh'\?\)"),
+        ({"objective": 3}, "objective must be a name or an instance of Objective, got 3"),
+        ({"objective": "gentle", "learner": "product"}, "products cannot multiply the votes"),
+        ({"objective": "m1", "learner": "product"}, "products cannot multiply the votes"),
+        ({"objective": "real-mh:abstains=1", "learner": "tree"}, "abstains=True is for stumps"),
+        ({"objective": "info", "smoothing": 0.1}, "smoothing is for objectives with votes"),
+        ({"objective": "samme", "smoothing": 0.1}, "smoothing is not for 'samme'"),
+        ({"objective": "bagging", "learning_rate": 0.5}, "bagging has votes of equal weight"),
+        ({"objective": "rank"}, "the objective 'rank' is for two classes, got 3 labels"),
+        (
+            {"objective": "samme", "strategy": "uniform-naive:scheme=filter", "budget": "2N"},
+            "draws by logistic weights need weights in proportion to exp",
+        ),
+        ({"objective": "m1", "scores": np.zeros((80, 3))}, "do not follow from the scores"),
+    ],
+)
+def test_settings_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        booster(**settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"Y": np.ones((80, 3), np.int8)}, "needs one class for each example"),
+        ({"objective": "rank", "n_labels": 1, "groups": np.arange(80)}, "needs a query with"),
+        ({"objective": "rank", "n_labels": 1, "groups": [1, 2]}, "groups must be one query for"),
+    ],
+)
+def test_data_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        booster(**{"objective": "samme", **settings})
+
+
+@pytest.mark.parametrize("strategy", ["uniform-naive", "cost-aware", "laminating", "mas-naive"])
+@pytest.mark.parametrize("objective", ["real-mh", "samme", "rank", "bagging"])
+def test_sampled_strategies(objective: str, strategy: str) -> None:
+    """Edges are between 0 and 1, and a look costs what it costs."""
+    rng, n = np.random.default_rng(0), 600
+    Y = noisy_labels(n, 1 if objective == "rank" else 5)
+    X = table(n, 70, 9)
+    X[:, :5] += 4 * (Y[:, :1] > 0) * (rng.random((n, 1)) < 0.7)
+    made = Booster(bank_of(X), None, Y, strategy, objective=objective, budget="10N", rng=1)
+    first = made.next_round().edge
+    for _ in range(12):
+        for row in made.next_round().rows:
+            assert 0.0 <= row["edge"] <= 1.0
+            assert row["looks_search"] + row["looks_modelling"] <= 10 * n
+    assert first > 0.0
+
+
+def test_groups_of_rank_are_the_queries() -> None:
+    """Labels that only order examples within a query."""
+    rng, n = np.random.default_rng(1), 400
+    groups = rng.integers(0, 20, n)
+    value = rng.random(n)
+    y = value > 0.5
+    X = (value + 10.0 * groups).astype(np.float32)[:, None]
+    X = np.hstack([X, value[:, None].astype(np.float32)])
+    Y = np.where(y, 1, -1).astype(np.int8)[:, None]
+    made = Booster(bank_of(X), None, Y, "full", objective="rank", groups=groups, rng=0)
+    assert made.next_round().terms[0].feature == 1
