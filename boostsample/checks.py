@@ -78,20 +78,18 @@ def parse_budget(given: str | int) -> tuple[Fraction, bool]:
 def budget_looks(given: str | int, n_examples: int) -> int:
     """The looks of a budget for N training examples; SettingError if it is less than one.
 
-    Fractions of a look are rounded up, so that a node of two examples can pay for half of them.
     A text without N must be at least N looks, since a 10 on a command line is a 10N in most cases.
 
-    >>> budget_looks("2.5N", 91), budget_looks("90", 90), budget_looks(10, 90)
-    (228, 90, 10)
+    >>> budget_looks("2.5N", 90), budget_looks("90", 90), budget_looks(10, 90)
+    (225, 90, 10)
     """
     number, times_n = parse_budget(given)
-    exact = number * n_examples if times_n else number
-    if exact < 1:
+    looks = int(number * n_examples) if times_n else int(number)
+    if looks < 1:
         raise SettingError(
             f"budget must be at least 1 look, got {given}, which is less for "
             f"N = {n_examples:,} training examples; give more"
         )
-    looks = math.ceil(exact)
     if isinstance(given, str) and not times_n and looks < n_examples:
         raise SettingError(
             f"budget must be at least one look for each of the N = {n_examples:,} training "

@@ -120,7 +120,7 @@ class Objective:
     def gain(self, sums: Array, whole: Array) -> float:
         """What a split adds to the worth of a cell: of S * phi, and of S itself.
 
-        That is the sum over labels of max(0, |s| - |w|), since the halves have (w +- s) / 2.
+        That is the sum over labels of max(0, abs(s) - abs(w)), since the halves have (w +- s) / 2.
         """
         return float(np.add.reduce(np.maximum(np.abs(sums) - np.abs(whole), 0.0)))
 
@@ -165,7 +165,7 @@ class RealObjective(Objective, abc.ABC):
 
     A round adds nu c_jl to the score of label l in cell j and multiplies w_il by
     exp(-y_il nu c_jl); nu is the learning rate. Searches maximise the worth of votes, sum over j
-    and l of |S_jl|: on a sample, Z itself would be biased. Values and edge are exact.
+    and l of abs(S_jl): on a sample, Z itself would be biased. Values and edge are exact.
     """
 
     two_sided = True

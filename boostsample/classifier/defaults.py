@@ -120,7 +120,10 @@ budget='14.7N')
     if not several and budget is None:
         searched = min(n_features, max(_FEWEST_DRAWN, -(-n_features // 2)))
     part = _MOST_ROWS_OF_SAMPLE if several and n_examples >= _MANY_ROWS else 0.5
-    budget = f"{part * searched:g}N" if budget is None else budget
+    if budget is None:
+        budget = f"{part * searched:g}N"
+        if part == 0.5 and searched * n_examples % 2:  # rounded up: a node of two can pay for it
+            budget = (searched * n_examples + 1) // 2
     searched = min(searched, budget_looks(budget, n_examples))
     return Chosen(f"{_NARROW}:n_features={searched}:scheme=distinct", learner, budget)
 

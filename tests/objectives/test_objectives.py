@@ -53,7 +53,7 @@ def test_models_of_the_classifier(objective: str, learner: str, tmp_path: Path) 
 
 def run(objective: str, checkpoint: Path | None, n_rounds: int) -> list[Round]:
     Y = noisy_labels(80, 1 if objective == "rank" else 4)
-    settings = {"objective": objective, "checkpoint": checkpoint, "checkpoint_seconds": 0.0}
+    settings: dict[str, Any] = {"objective": objective, "checkpoint": checkpoint}
     return list(
         boost(bank_of(table()), None, Y, "uniform-naive", n_rounds=n_rounds, rng=3, **settings)
     )

@@ -72,7 +72,6 @@ def test_a_budget_without_n_is_at_least_n(cli: CommandLine) -> None:
 def test_budgets_mean_looks_as_numbers_and_with_n(budget: int, n: int) -> None:
     assert budget_looks(budget, n) == budget
     assert budget_looks(f"{budget}N", n) == budget * n
-    assert budget_looks(f"{budget}.5N", n) == budget * n + (n + 1) // 2
     if budget >= n:
         assert budget_looks(str(budget), n) == budget
         return
