@@ -176,10 +176,10 @@ def _masses(size: int, width: int) -> Any:
         for t in range(whole, high):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             for label in range(size):
-                one = np.float64(values[row + t * size + label])
+                weight_of = np.float64(values[row + t * size + label])
                 phi_of = np.float64(side[column[i]])
-                sums[at + label] += abs(one)
-                sums[width + at + label] += phi_of * abs(one)
-                sums[2 * width + at + label] += phi_of * one
+                sums[at + label] += abs(weight_of)
+                sums[width + at + label] += phi_of * abs(weight_of)
+                sums[2 * width + at + label] += phi_of * weight_of
 
     return mass_plane

@@ -21,7 +21,6 @@ from boostsample.kernels.array_layout import (
     N_BINS,
     PLANE,
     Bytes,
-    CellFactors,
     Doubles,
     Floats,
     Ints,
@@ -76,8 +75,6 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     """Kernels for rows of `blocks` full vectors and a tail of 1, 2, 4 or 0 labels."""
     width = LANES * blocks + tail
     last_at, plane, last = plane_layout(blocks, tail)
-    update_plane, update_last = _updates(plane, width, False), _updates(last, width, False)
-    side_plane, side_last = _updates(plane, width, True), _updates(last, width, True)
     node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
     node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
     sum_plane, sum_last = (
@@ -113,61 +110,49 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
                 weight[t] = single[0]
                 t += 1
 
-    @kernel
-    def update(
-        column: Bytes,
-        threshold: int,
-        rows: Rows,
-        factors: UpdateFactors,
-        part_size: int,
-        first: int,
-        end: int,
-        sums: Doubles,
-        masses: Doubles,
-        weight: Floats,
-    ) -> None:
-        """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
+    def updating(by_sides: bool) -> Any:
+        """The update by votes and two factors, or `by_sides` by `CellFactors`."""
+        update_plane = _updates(plane, width, by_sides)
+        update_last = _updates(last, width, by_sides)
 
-        Updates rows.values; products are rounded once. Reads column uint8 (n,). Writes sums[p]
-        float64 (P,), the new sum over the part's i of w_il * y_il, and masses[p], the new sum of
-        its weights; and, if it has room for them, weight float32 (n,), the new ones of the
-        examples: parts fit into the cache. O(N P / 8).
-        """
-        n = rows.values.size // width
-        for part in range(first, end):
-            low, high = part * part_size, min(n, (part + 1) * part_size)
-            mass = 0.0
-            for at in range(0, last_at, PLANE):
-                mass += update_plane(column, threshold, rows, factors, low, high, sums[part], at)
-            mass += update_last(column, threshold, rows, factors, low, high, sums[part], last_at)
-            masses[part] = mass
-            if weight.size:
-                some_totals(rows.values, weight, low, high)
+        @kernel_for(blocks, tail, by_sides)
+        def update(
+            column: Bytes,
+            threshold: int,
+            rows: Rows,
+            factors: Any,
+            part_size: int,
+            first: int,
+            end: int,
+            sums: Doubles,
+            masses: Doubles,
+            weight: Floats,
+        ) -> None:
+            """w_il *= right where v_l phi_i y_il = +1, wrong elsewhere ([BK10] Figure 1, line 4).
 
-    @kernel
-    def update_sides(
-        column: Bytes,
-        threshold: int,
-        rows: Rows,
-        factors: CellFactors,
-        part_size: int,
-        first: int,
-        end: int,
-        sums: Doubles,
-        masses: Doubles,
-        weight: Floats,
-    ) -> None:
-        """As `update`, with factors for each side of a stump, label and sign of the label."""
-        n = rows.values.size // width
-        for part in range(first, end):
-            low, high = part * part_size, min(n, (part + 1) * part_size)
-            mass = 0.0
-            for at in range(0, last_at, PLANE):
-                mass += side_plane(column, threshold, rows, factors, low, high, sums[part], at)
-            mass += side_last(column, threshold, rows, factors, low, high, sums[part], last_at)
-            masses[part] = mass
-            if weight.size:
-                some_totals(rows.values, weight, low, high)
+            By sides: w_il times the factor of its side, label and sign of y_il.
+
+            Updates rows.values; products are rounded once. Reads column uint8 (n,). Writes sums[p]
+            float64 (P,), the new sum over the part's i of w_il * y_il, and masses[p], the new sum
+            of its weights; and, if it has room for them, weight float32 (n,), the new ones of the
+            examples: parts fit into the cache. O(N P / 8).
+            """
+            n = rows.values.size // width
+            for part in range(first, end):
+                low, high = part * part_size, min(n, (part + 1) * part_size)
+                mass = 0.0
+                for at in range(0, last_at, PLANE):
+                    mass += update_plane(
+                        column, threshold, rows, factors, low, high, sums[part], at
+                    )
+                mass += update_last(
+                    column, threshold, rows, factors, low, high, sums[part], last_at
+                )
+                masses[part] = mass
+                if weight.size:
+                    some_totals(rows.values, weight, low, high)
+
+        return update
 
     @kernel
     def update_nodes(
@@ -329,8 +314,8 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             bin_last(bins, features, rows, q, other, hist, last, last_at)
 
     return RowKernels(
-        update,
-        update_sides,
+        updating(False),
+        updating(True),
         update_nodes,
         flip,
         gather,
