@@ -251,7 +251,7 @@ def real_factors(values: Array, rate: float, mass: float) -> Array:
 
 def vote_factors(votes: Sequence[NDArray[np.generic]], factors: Factors) -> Array:
     """Factors of labels y = -1, then +1, for votes of cells (K,): float64 (J, 2, K)."""
-    plus = np.stack([np.asarray(of_cell) > 0 for of_cell in votes])
+    plus = np.stack(votes).astype(np.float64) > 0.0
     return np.where(np.stack([~plus, plus], axis=1), factors.right, factors.wrong)
 
 

@@ -243,7 +243,10 @@ class RealMH(NaiveBooster):
 class Unsmoothed(RealMH):
     """Real AdaBoost.MH without smoothing ([SS99] eq. 9); no cell may be pure."""
 
-    smoothing = 0.0
+    @property
+    def smoothing(self) -> float:
+        """None."""
+        return 0.0
 
 
 class Abstain(RealMH):

@@ -182,7 +182,7 @@ def check_objective_state(make: MakeObjective) -> None:
         try:
             before = _attributes(booster.objective)
         except SettingError as error:
-            _require(False, make, str(error))
+            raise _failure(make, str(error)) from None
         while not booster.finished:
             booster.next_round()
         same = _attributes(booster.objective) == before
@@ -419,4 +419,8 @@ def _require_edge(edge: float, make: MakeObjective, where: str) -> None:
 
 def _require(condition: bool, make: MakeObjective, message: str) -> None:
     if not condition:
-        raise AssertionError(f"objective {type(make()).__name__}: {message}")
+        raise _failure(make, message)
+
+
+def _failure(make: MakeObjective, message: str) -> AssertionError:
+    return AssertionError(f"objective {type(make()).__name__}: {message}")

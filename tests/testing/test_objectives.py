@@ -88,14 +88,14 @@ class Counts(GentleBoost):
 
 
 class EdgeAboveOne(RealMH):
-    def judge(self, *arguments: Any) -> Judged:
-        judged = super().judge(*arguments)
+    def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:
+        judged = super().judge(sums, whole, masses, two_sided)
         return judged._replace(edge=1.0 + judged.edge)
 
 
 class OtherEdge(RealMH):
-    def judge(self, *arguments: Any) -> Judged:
-        judged = super().judge(*arguments)
+    def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:
+        judged = super().judge(sums, whole, masses, two_sided)
         return judged._replace(edge=0.9 * judged.edge)
 
 
@@ -112,8 +112,10 @@ class HalfStep(StepSize):
 class OtherAlpha(Objective):
     """Half of alpha, but weights and loss of alpha."""
 
-    def step_size(self, *arguments: Any) -> StepSize:
-        return HalfStep(*arguments[:2])
+    def step_size(
+        self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
+    ) -> StepSize:
+        return HalfStep(learning_rate, smoothing)
 
 
 class OtherRate(Objective):
