@@ -27,6 +27,7 @@ __all__ = ["AdaBoostMH", "Judged", "Objective", "RealObjective", "best_votes"]
 
 Array: TypeAlias = NDArray[np.float64]
 _SIGNS = np.array([-1, 1], np.int8)
+_SIDES = np.array([[-1.0], [1.0]])
 
 
 def best_votes(sums: Array) -> NDArray[np.int8]:
@@ -138,20 +139,31 @@ class Objective:
         worth = min(worth, 1.0)
         return worth if self.maps_edges is None else float(self.edges(np.array([worth]))[0])
 
+    @property
+    def grows(self) -> bool:
+        """Whether trees may grow in one call: cuts are judged as `mh` and `real-mh` do it."""
+        base = RealObjective if isinstance(self, RealObjective) else Objective
+        names = ["worth", "gain", "edges", "edge", "judge"]
+        names += ["votes"] if base is Objective else ["edges_of_cells", "factors"]
+        same = [getattr(type(self), name) is getattr(base, name) for name in names]
+        return all(same) and not self.classes
+
     def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:
         """Judge a cut: S * phi and S of its targets (K,), masses of both sides (2, K), normalised.
 
         `two_sided` asks for the worth of both sides as leaves.
         """
-        if not self.two_sided:
-            of_labels = np.abs(sums)
-            if two_sided:
-                of_labels = np.maximum(of_labels, np.abs(whole))
-            worth = min(float(np.add.reduce(of_labels)), 1.0)
-            return Judged(best_votes(sums), None, worth, worth)
         below, above = 0.5 * (whole - sums), 0.5 * (whole + sums)
-        worth = min(self.worth(below) + self.worth(above), 1.0)
-        return Judged(self.votes(above, None), self.votes(below, None), worth, self.edge(worth))
+        if self.classes:
+            worth = min(self.worth(below) + self.worth(above), 1.0)
+            return Judged(self.votes(above, None), self.votes(below, None), worth, self.edge(worth))
+        of_labels = np.abs(sums)
+        if two_sided or self.two_sided:
+            of_labels = np.maximum(of_labels, np.abs(whole))
+        worth = min(float(np.add.reduce(of_labels)), 1.0)
+        if self.two_sided:
+            return Judged(self.votes(above, None), self.votes(below, None), worth, self.edge(worth))
+        return Judged(best_votes(sums), None, worth, worth)
 
 
 class AdaBoostMH(Objective):
@@ -177,7 +189,10 @@ class RealObjective(Objective, abc.ABC):
 
     @abc.abstractmethod
     def values(self, sums: Array, masses: Array) -> Array:
-        """The values c_l of a cell, float64 (K,); `n_examples` and `n_labels` are N and K."""
+        """The values c_l of cells from S_l and M_l: float64 (..., K), K labels last.
+
+        `n_examples` and `n_labels` are N and K.
+        """
 
     def step_size(
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
@@ -196,34 +211,35 @@ class RealObjective(Objective, abc.ABC):
         assert masses is not None
         return self.values(sums, masses)
 
-    def factor(self, values: Array, sums: Array, masses: Array) -> float:
-        """Sum over labels of W+ exp(-c) + W- exp(c) of a cell: its part of Z."""
-        cosh, sinh = (each(function, values) for function in (math.cosh, math.sinh))
-        return float(np.add.reduce(masses * cosh - sums * sinh))
+    def factors(self, values: Array, sums: Array, masses: Array) -> Array:
+        """Sums over labels of W+ exp(-c) + W- exp(c) of cells (..., K): their parts of Z."""
+        odds = each(math.exp, values)
+        parts = 0.5 * ((masses + sums) / odds + (masses - sums) * odds)
+        return np.asarray(np.add.reduce(parts, axis=-1))
 
-    def edge_of_cells(self, cells: Sequence[tuple[Array, Array, Array]]) -> float:
-        """sqrt(1 - Z^2) from values, sums and masses of cells; 0 for Z above 1."""
-        z = math.fsum([self.factor(*cell) for cell in cells])
-        if not math.isfinite(z):
-            raise StrategyError(
-                f"values of the objective {type(self).__name__} must be finite and moderate, but "
-                f"they make the factor of the loss {z}; bound what values() returns"
-            )
-        return math.sqrt(max(0.0, 1.0 - z * z))
+    def edges_of_cells(self, values: Array, sums: Array, masses: Array) -> list[float]:
+        """sqrt(1 - Z^2) of n base classifiers with cells (n, J, K); 0 for Z above 1."""
+        all_z = [math.fsum(factors) for factors in self.factors(values, sums, masses).tolist()]
+        for z in all_z:
+            if not math.isfinite(z):
+                raise StrategyError(
+                    f"values of the objective {type(self).__name__} must be finite and moderate, "
+                    f"but they make the factor of the loss {z}; bound what values() returns"
+                )
+        return [math.sqrt(max(0.0, 1.0 - z * z)) for z in all_z]
 
     def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:
         """As of `Objective`, with the values of both sides."""
         assert masses is not None
-        below, above = 0.5 * (whole - sums), 0.5 * (whole + sums)
-        worth = min(self.worth(below) + self.worth(above), 1.0)
-        sides = ((below, masses[0]), (above, masses[1]))
-        values = self.side_values(sides)
-        cells = [(value, *side) for value, side in zip(values, sides, strict=True)]
-        return Judged(values[1], values[0], worth, self.edge_of_cells(cells))
+        sides = sums_of_sides(sums, whole)
+        worth = min(float(np.add.reduce(np.maximum(np.abs(sums), np.abs(whole)))), 1.0)
+        values = self.side_values(sides, masses)
+        edge = self.edges_of_cells(values[None], sides, masses)[0]
+        return Judged(values[1], values[0], worth, edge)
 
-    def side_values(self, sides: tuple[tuple[Array, Array], ...]) -> list[Array]:
-        """The values of both sides of a stump, below and above, from their sums and masses."""
-        return [self.values(*side) for side in sides]
+    def side_values(self, sums: Array, masses: Array) -> Array:
+        """The values of both sides of a stump, below and above: all (2, K)."""
+        return self.values(sums, masses)
 
 
 class RealStep(StepSize):
@@ -238,6 +254,11 @@ class RealStep(StepSize):
         return self.learning_rate
 
 
+def sums_of_sides(sums: Array, whole: Array) -> Array:
+    """Label sums with phi = -1, then +1: float64 (..., 2, K) from S * phi and S (..., K)."""
+    return 0.5 * (whole[..., None, :] + _SIDES * sums[..., None, :])
+
+
 def each(function: Callable[[float], float], values: Array) -> Array:
     """A function of `math` of each value: NumPy's depend on the processor in the last bit."""
     return np.array([function(value) for value in values.ravel().tolist()]).reshape(values.shape)
@@ -245,8 +266,7 @@ def each(function: Callable[[float], float], values: Array) -> Array:
 
 def real_factors(values: Array, rate: float, mass: float) -> Array:
     """exp(-y nu c) / mass for labels y = -1, then +1, of values c (J, K): float64 (J, 2, K)."""
-    exponents = rate * np.stack([values, -values], axis=1)
-    return each(math.exp, exponents) / mass
+    return each(math.exp, -rate * (_SIDES * values[:, None])) / mass
 
 
 def vote_factors(votes: Sequence[NDArray[np.generic]], factors: Factors) -> Array:

@@ -36,6 +36,7 @@ class CellKernels(NamedTuple):
 
     update_cells: Any
     side_sums: Any
+    label_masses: Any
 
 
 @functools.cache
@@ -91,7 +92,19 @@ def cell_kernels(blocks: int, tail: int) -> CellKernels:
                 mass_plane(column, threshold, rows, low, high, sums[part], at)
             mass_last(column, threshold, rows, low, high, sums[part], last_at)
 
-    return CellKernels(update_cells, side_sums)
+    @kernel
+    def label_masses(values: Floats, masses: Doubles) -> None:
+        """masses[l] = the sum of the weights of label l, row after row: float64 (K,); O(n P)."""
+        n = values.size // width
+        for label in range(masses.size):
+            at = label // PLANE * PLANE
+            lanes = min(PLANE, width - at)
+            total = 0.0
+            for t in range(n):
+                total += abs(np.float64(values[at * n + t * lanes + label - at]))
+            masses[label] = total
+
+    return CellKernels(update_cells, side_sums, label_masses)
 
 
 @functools.cache

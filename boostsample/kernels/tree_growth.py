@@ -18,6 +18,7 @@ from boostsample.jit.compile_kernels import inner_kernel, kernel_for
 from boostsample.jit.memory import on_stack
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints, Rows, SearchOutput
+from boostsample.kernels.cell_kernels import cell_kernels
 from boostsample.kernels.draw import (
     cumulate_for_draw,
     draw_features,
@@ -70,7 +71,8 @@ class GrowthRoom(NamedTuple):
 
     `order` int32 (n,) begins as 0, 1, ... and ends in the order of the leaves; `spare`, `columns`
     int32 (n,). `values` float32 (n P,), `weight` float32 (n,), `ends` float64 of
-    `draw.cumulate_for_draw`. `part_sums` float64 (parts, P), `part_masses` float64 (parts,).
+    `draw.cumulate_for_draw`. `part_sums` float64 (parts, P), `part_masses` float64 (parts,),
+    `part_sides` float64 (parts, 3 P), or with less room unless the growth reads masses.
     `taken` uint8 (n + 1,). `features` int64 and `n_bins` int16 (Q,) of a search of Q features: all
     features, or room for those that are drawn. `examples` int32 and `shares` float64 (T + 1,),
     `sampled` float32 (T P,) for samples of T rows; `base` and `sums` float64 (P,).
@@ -84,6 +86,7 @@ class GrowthRoom(NamedTuple):
     ends: Doubles
     part_sums: Doubles
     part_masses: Doubles
+    part_sides: Doubles
     taken: Bytes
     features: Ints
     n_bins: Ints
@@ -113,10 +116,16 @@ class GrownNodes(NamedTuple):
         Edge on the sample and on all examples of the node, and gain of the split.
     leaf_edge : ndarray of float64
         Edge of the node as a leaf, in units of the weight of all examples.
-    sums : ndarray of float64, shape (2 L - 1, K)
-        Label sums, in the same units.
+    share : ndarray of float64
+        Weight when it was searched, in the same units.
+    sums, masses : ndarray of float64, shape (2 L - 1, K)
+        Label sums and weights, in the same units; of the root, weights are not set.
     wholes, halves : ndarray of float64, shape (2 L - 1, K)
-        Label sums when it was searched, and those of the output of its stump.
+        Label sums when it was searched, and those of the output of its stump, in units of its
+        weight.
+    sides : ndarray of float64, shape (2 L - 1, 2, K)
+        Weights of the labels on both sides of its stump, likewise; with `masses`, this has no row
+        unless the growth reads masses.
     """
 
     counts: NDArray[np.int64]
@@ -131,18 +140,23 @@ class GrownNodes(NamedTuple):
     edge: Doubles
     gain: Doubles
     leaf_edge: Doubles
+    share: Doubles
     sums: Doubles
     wholes: Doubles
     halves: Doubles
+    masses: Doubles
+    sides: Doubles
 
 
-def nodes_room(n_leaves: int, n_labels: int) -> GrownNodes:
+def nodes_room(n_leaves: int, n_labels: int, masses: bool) -> GrownNodes:
     """Room for the nodes of a tree."""
     n = 2 * n_leaves - 1
     whole: list[Any] = [np.empty(n, np.int64) for _ in range(7)]
-    numbers: list[Any] = [np.empty(n) for _ in range(4)]
+    numbers: list[Any] = [np.empty(n) for _ in range(5)]
     of_labels = [np.empty((n, n_labels)) for _ in range(3)]
-    return GrownNodes(np.zeros(2, np.int64), *whole, *numbers, *of_labels)
+    n_masses = n if masses else 0
+    of_sides = np.empty((n_masses, n_labels)), np.empty((n_masses, 2, n_labels))
+    return GrownNodes(np.zeros(2, np.int64), *whole, *numbers, *of_labels, *of_sides)
 
 
 @inner_kernel
@@ -219,13 +233,19 @@ class GrowthKernels(NamedTuple):
 
 
 @functools.cache
-def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
-    """`grow` and `update_parts` for rows of `blocks` full vectors and a tail."""
+def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernels:
+    """`grow` and `update_parts` for rows of `blocks` full vectors and a tail.
+
+    With `masses`, the nodes have the weights of their labels.
+    """
     width = LANES * blocks + tail
     of_rows, search = row_kernels(blocks, tail), search_kernel(blocks, tail)
+    of_cells = cell_kernels(blocks, tail)
+    label_masses = of_cells.label_masses
     gather, totals, weigh = of_rows.gather, of_rows.totals, of_rows.weigh
-    label_sums, update_nodes = of_rows.label_sums, of_rows.update_nodes
-    kernel = kernel_for(blocks, tail)
+    update_nodes = of_rows.update_nodes
+    finish = of_cells.side_sums if masses else of_rows.label_sums
+    kernel = kernel_for(blocks, tail, masses)
 
     @kernel
     def grow(
@@ -266,11 +286,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                     for label in range(n_labels):
                         sums[label] = node_sums[label] / mass
                 else:
-                    if n == 0:
-                        for label in range(n_labels):
-                            sums[label] = 0.0
                     known = below_known if node == fresh else above_known
-                    if n >= 2 or (n == 1 and not known):
+                    if n < n_all and (n >= 2 or (n == 1 and not known)):
                         positions = room.order[first:end]
                         values, columns = room.values[: n * width], room.columns[:n]
                         for t in range(n):
@@ -295,8 +312,13 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                             for part in range(n_parts):
                                 total += part_sums[part, label]
                             node_sums[label] = total
-                            if not known:
-                                sums[label] = total / run_mass
+                    if n == 0 or not known:
+                        for label in range(n_labels):
+                            sums[label] = node_sums[label] / run_mass if n else 0.0
+                    if masses and not known:
+                        label_masses(values[: n * width], nodes.masses[node])
+                        for label in range(n_labels):
+                            nodes.masses[node, label] /= run_mass
                     for label in range(n_labels):
                         work[label] = abs(sums[label])
                     nodes.leaf_edge[node] = row_total(work)
@@ -348,8 +370,8 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
 
                 # Finish on all examples of the node
                 rows = Rows(start, columns, values, node_sums, 1.0)
-                of_parts = room.part_sums[:n_parts]
-                label_sums(
+                of_parts = room.part_sides[:n_parts] if masses else room.part_sums[:n_parts]
+                finish(
                     bins[features[best]],
                     np.int16(threshold),
                     rows,
@@ -359,19 +381,25 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                     of_parts,
                 )
                 share = mass / run_mass
-                halves = nodes.halves[node]
+                nodes.share[node] = share
+                halves, wholes = nodes.halves[node], nodes.wholes[node]
                 for label in range(n_labels):
-                    total = 0.0
+                    total = of_label = of_phi = 0.0
                     for part in range(n_parts):
-                        total += of_parts[part, label]
-                    halves[label] = total / mass
-                    work[label] = max(abs(halves[label]), abs(node_sums[label] / mass))
+                        total += of_parts[part, label + 2 * width if masses else label]
+                        if masses:
+                            of_label += of_parts[part, label]
+                            of_phi += of_parts[part, label + width]
+                    halves[label], wholes[label] = total / mass, node_sums[label] / mass
+                    work[label] = max(abs(halves[label]), abs(wholes[label]))
+                    if masses:
+                        of_label, of_phi = of_label / mass, of_phi / mass
+                        nodes.sides[node, 0, label] = max(0.5 * (of_label - of_phi), 0.0)
+                        nodes.sides[node, 1, label] = max(0.5 * (of_label + of_phi), 0.0)
                 nodes.edge[node] = min(row_total(work), 1.0)
                 for label in range(n_labels):
-                    whole = node_sums[label] / mass * share
-                    nodes.wholes[node, label] = whole
-                    halves[label] *= share
-                    work[label] = max(abs(halves[label]) - abs(whole), 0.0)
+                    whole, half = wholes[label] * share, halves[label] * share
+                    work[label] = max(abs(half) - abs(whole), 0.0)
                 nodes.gain[node] = row_total(work)
                 nodes.feature[node], nodes.threshold[node] = features[best], threshold
                 nodes.estimated[node], nodes.sampled[node] = found.edges[best], size
@@ -397,9 +425,12 @@ def growth_kernels(blocks: int, tail: int) -> GrowthKernels:
                 nodes.first[half] = middle if side else first
                 nodes.end[half] = end if side else middle
                 nodes.below[half] = nodes.search[half] = -1
-                known = True
+                known, share = True, nodes.share[best]
                 for label in range(n_labels):
-                    whole, output = nodes.wholes[best, label], nodes.halves[best, label]
+                    whole = nodes.wholes[best, label] * share
+                    output = nodes.halves[best, label] * share
+                    if masses:
+                        nodes.masses[half, label] = nodes.sides[best, side, label] * share
                     of_half = 0.5 * (whole + (output if side else -output))
                     known = known and abs(of_half) >= CANCELLED * abs(whole)
                     nodes.sums[half, label] = of_half

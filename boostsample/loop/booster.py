@@ -321,7 +321,8 @@ class Booster:
         objective = self.objective
         if isinstance(objective, RealObjective):
             cells: Any = [(leaf.votes, leaf.sums, leaf.masses) for leaf in leaves]
-            return objective.edge_of_cells(cells)
+            values, sums, masses = map(np.stack, zip(*cells, strict=True))
+            return objective.edges_of_cells(values[None], sums, masses)[0]
         return objective.edge(math.fsum([leaf.edge for leaf in leaves]))
 
     def _refuse_products(self, leaves: Sequence[Targets]) -> None:

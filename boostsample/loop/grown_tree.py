@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.kernels.tree_growth import GrownNodes
+from boostsample.objective import Objective, RealObjective, best_votes, sums_of_sides
 from boostsample.planning.costs import draw_cost, finish_cost, search_cost
 from boostsample.records import Term
 from boostsample.rows.protocol import Leaf
@@ -18,15 +19,32 @@ from boostsample.rows.tree_growth import SCHEME
 class GrownTree:
     """A tree whose nodes are numbered as they were made; both halves of a split are neighbours."""
 
-    def __init__(self, nodes: GrownNodes) -> None:
+    def __init__(self, nodes: GrownNodes, objective: Objective) -> None:
         n, self.n_searches = nodes.counts.tolist()
-        self._votes = np.where(nodes.sums[:n] >= 0.0, np.int8(1), np.int8(-1))
         arrays: list[Any] = [array[:n] for array in nodes]
-        self._nodes = GrownNodes(*arrays)
-        self._below = self._nodes.below.tolist()
+        self._nodes = nodes = GrownNodes(*arrays)
+        self._below = nodes.below.tolist()
         self._leaves = [node for node, below in enumerate(self._below) if below < 0]
-        edges = self._nodes.leaf_edge.tolist()
+        self._searched = nodes.search >= 0
+        self._edges = nodes.edge[self._searched].tolist()
+        if isinstance(objective, RealObjective):
+            sums, masses = nodes.sums[self._leaves], nodes.masses[self._leaves]
+            values = objective.values(sums, masses)
+            (self.edge,) = objective.edges_of_cells(values[None], sums, masses)
+            self._votes = np.zeros(nodes.sums.shape)
+            self._votes[self._leaves] = values
+            self._edges = self._edges_of_values(objective)
+            return
+        self._votes = best_votes(nodes.sums)
+        edges = nodes.leaf_edge.tolist()
         self.edge = min(math.fsum(edges[leaf] for leaf in self._leaves), 1.0)
+
+    def _edges_of_values(self, objective: RealObjective) -> list[float]:
+        """The edge of each search, as of `RealObjective.judge`, in one pass over all."""
+        nodes, at = self._nodes, self._searched
+        whole, half, masses = nodes.wholes[at], nodes.halves[at], nodes.sides[at]
+        sums = sums_of_sides(half, whole)
+        return objective.edges_of_cells(objective.side_values(sums, masses), sums, masses)
 
     def leaves(self) -> list[Leaf]:
         """The leaves, in any order."""
@@ -35,7 +53,9 @@ class GrownTree:
 
     def terms(self, values: list[float], alpha: float) -> list[Term]:
         """The terms, parents first, with the raw threshold of each search."""
-        nodes, ones = self._nodes, np.ones(self._votes.shape[1], np.int8)
+        nodes, ones = self._nodes, np.ones(self._votes.shape[1], self._votes.dtype)
+        if ones.dtype.kind == "f":
+            ones[:] = 0.0
         feature, threshold = nodes.feature.tolist(), nodes.threshold.tolist()
         search, below, votes = nodes.search.tolist(), self._below, self._votes
         terms: list[Term] = []
@@ -57,7 +77,7 @@ class GrownTree:
 
     def searched(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Feature and threshold of each search."""
-        at = self._nodes.search >= 0
+        at = self._searched
         return self._nodes.feature[at], self._nodes.threshold[at]
 
     def history(
@@ -65,14 +85,14 @@ class GrownTree:
     ) -> list[dict[str, Any]]:
         """A row for each search; alpha, loss, seconds and the end are set by the loop."""
         nodes, n_labels = self._nodes, self._votes.shape[1]
-        at = nodes.search >= 0
+        at = self._searched
         columns = zip(
             families,
             nodes.feature[at].tolist(),
             values,
             nodes.sampled[at].tolist(),
             nodes.estimated[at].tolist(),
-            nodes.edge[at].tolist(),
+            self._edges,
             (nodes.end - nodes.first)[at].tolist(),
             strict=True,
         )

@@ -217,17 +217,18 @@ class TargetSearch:
         """
         strategy = self._strategy
         found = strategy.one_sample(self._pool, self._budget)
-        known = self._most is None and type(self.objective) is AdaBoostMH
+        known = self._most is None and self.objective.grows
         if n_leaves >= 2 and known and found is not None and not self._learns:
             self._n_searched, scheme = found
-            searches = Searches(n_leaves, self._budget, LEAST_BUDGET, self._n_searched)
+            budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
+            searches = Searches(n_leaves, *budgets, self._n_searched, masses)
             self._growth = self._run.growth(searches, scheme)
         return self._growth is not None
 
     def grow(self) -> tuple[GrownTree, list[float]]:
         """Grow a tree on all examples in one call; also the raw threshold of each search."""
         assert self._growth is not None
-        tree = GrownTree(self._growth.grow(self._rng))
+        tree = GrownTree(self._growth.grow(self._rng), self.objective)
         feature, threshold = tree.searched()
         values = self._growth.raw_thresholds(feature, threshold)
         first = [family.first for family in self._families]

@@ -41,15 +41,12 @@ class RealMH(RealObjective):
         """1/2 log((W+ + e) / (W- + e))."""
         return half_log_odds(sums, masses, 1.0 / (self.n_examples * self.n_labels))
 
-    def side_values(self, sides: tuple[tuple[Array, Array], ...]) -> list[Array]:
+    def side_values(self, sums: Array, masses: Array) -> Array:
         """As of `RealObjective`; 0 on one side if it abstains, below if both are as good."""
-        values = super().side_values(sides)
+        values = super().side_values(sums, masses)
         if self.abstains:
-            falls = [
-                float(np.add.reduce(side[1])) - self.factor(value, *side)
-                for value, side in zip(values, sides, strict=True)
-            ]
-            values[0 if falls[1] >= falls[0] else 1] *= 0.0
+            falls = np.add.reduce(masses, axis=-1) - self.factors(values, sums, masses)
+            values[0 if falls[1] >= falls[0] else 1] = 0.0
         return values
 
 
@@ -64,7 +61,9 @@ class InfoBoost(RealObjective):
 
     def values(self, sums: Array, masses: Array) -> Array:
         """Votes times the coefficient of the cell."""
-        total, right = (np.add.reduce(numbers, keepdims=True) for numbers in (masses, np.abs(sums)))
+        total, right = (
+            np.add.reduce(numbers, axis=-1, keepdims=True) for numbers in (masses, np.abs(sums))
+        )
         coefficient = half_log_odds(right, total, 1.0 / self.n_examples)
         return np.where(sums >= 0.0, coefficient, -coefficient)
 
@@ -82,4 +81,4 @@ class GentleBoost(RealObjective):
 def half_log_odds(sums: Array, masses: Array, e: float) -> Array:
     """1/2 log((W+ + e) / (W- + e)) with W+- = (M +- S) / 2."""
     right, wrong = (np.maximum(0.5 * (masses + side * sums), 0.0) + e for side in (1.0, -1.0))
-    return 0.5 * (each(math.log, right) - each(math.log, wrong))
+    return 0.5 * each(math.log, right / wrong)

@@ -163,7 +163,7 @@ class NodeRows(WeightedRows):
         if self._has_room:
             super().release()
 
-    def growth_room(self, n_features: int, n_sampled: int) -> GrowthRoom:
+    def growth_room(self, n_features: int, n_sampled: int, masses: bool) -> GrowthRoom:
         """The room of this object for `TreeGrowth`, and more for so many features and rows."""
         self._make_room()
         self._stretch = None
@@ -173,7 +173,8 @@ class NodeRows(WeightedRows):
         own = self._order, self._spare, self._columns_room, *self._room
         part_sums, part_masses, ends = self._part_room
         features, n_bins = np.arange(n_features), np.empty(n_features, np.int16)
-        of_draw = np.empty(n + 1, np.uint8), features, n_bins
+        part_sides = np.empty((part_masses.size if masses else 0, 3 * self.width))
+        of_draw = part_sides, np.empty(n + 1, np.uint8), features, n_bins
         of_sample = sampled, np.empty(self.width), np.empty(self.width)
         rest: tuple[Any, ...] = (*of_draw, examples, shares, *of_sample)
         return GrowthRoom(*own, ends, part_sums, part_masses, *rest)
@@ -327,7 +328,8 @@ class LocalRows:
         alone = self.weights.threads.n == 1 or searches.budget * self.weights.width <= _MOST_ALONE
         if not (alone and growth_possible(searches, scheme, self.bank, self.weights)):
             return None
-        room = self.nodes.growth_room(searches.n_features, searches.budget // searches.n_features)
+        n_sampled = searches.budget // searches.n_features
+        room = self.nodes.growth_room(searches.n_features, n_sampled, searches.masses)
         return TreeGrowth(self.bank, self.weights, searches, room)
 
     def update(self, cut: StumpCut, factors: Factors) -> None:

@@ -53,12 +53,16 @@ class StumpCut(Protocol):
 
 
 class Searches(NamedTuple):
-    """Searches of Q features for trees of some leaves: budgets of all N examples, and the least."""
+    """Searches of Q features for trees of some leaves: budgets of all N examples, and the least.
+
+    `masses` is whether nodes have the weights of their labels.
+    """
 
     n_leaves: int
     budget: int
     least_budget: int
     n_features: int
+    masses: bool
 
 
 class Leaf(NamedTuple):

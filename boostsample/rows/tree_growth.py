@@ -54,8 +54,8 @@ class TreeGrowth:
         self._reads = bins, bank.n_bins[at]
         self._draws = 1 if searches.n_features == features.size else 2
         self._plan = GrowthPlan(*searches[:3], FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
-        self._grow = growth_kernels(*row_layout(n_labels)).grow
-        self._nodes = nodes_room(searches.n_leaves, n_labels)
+        self._grow = growth_kernels(*row_layout(n_labels), searches.masses).grow
+        self._nodes = nodes_room(searches.n_leaves, n_labels, searches.masses)
         found = found_room(searches.n_features, 0, two_sided=True)
         self._writes = room, search_room(n_labels), found, self._nodes
         compiled_address(self._grow, self._arguments(self._seeds(np.random.default_rng(0), 1)))

@@ -17,7 +17,6 @@ from boostsample.kernels.array_layout import (
     Floats,
     Rows,
     aligned,
-    matrix_of_rows,
     row_layout,
 )
 from boostsample.kernels.cell_kernels import cell_kernels
@@ -250,8 +249,9 @@ class WeightedRows(abc.ABC):
 
     def label_masses(self) -> NDArray[np.float64]:
         """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
-        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
-        return np.asarray(np.add.reduce(np.abs(values), axis=0, dtype=np.float64))
+        masses = np.empty(self.n_labels)
+        cell_kernels(*row_layout(self.n_labels)).label_masses(self.values, masses)
+        return masses
 
 
 def _ratio_scale(values: Floats) -> float:

@@ -103,10 +103,26 @@ def check_objective_cells(make: MakeObjective) -> None:
                 make,
                 f"gives {cell} the votes {votes}, then {again}; use its sums and masses only",
             )
+        if isinstance(objective, RealObjective):
+            _require_values_of_stacks(objective, make, n_labels)
         edges = np.asarray(objective.edges(np.linspace(0.0, 1.0, 101)))
         for edge in edges.tolist():
             _require_edge(edge, make, "edges()")
         _require(bool(np.all(np.diff(edges) >= 0.0)), make, "edges() falls as the worth grows")
+
+
+def _require_values_of_stacks(objective: RealObjective, make: MakeObjective, n_labels: int) -> None:
+    """Raise unless the values of several cells at once are those of each cell."""
+    cells = list(_cells(n_labels))
+    sums, masses = (np.stack(numbers)[None] for numbers in zip(*cells, strict=True))
+    try:
+        values = np.asarray(objective.values(sums, masses))
+    except (ValueError, TypeError) as error:
+        raise _failure(make, f"values() of several cells (n, J, K) fails: {error}") from error
+    wanted = np.stack([objective.values(*cell) for cell in cells])[None]
+    text = f"values() of cells {sums.shape} has shape {values.shape}, or differs from each cell's"
+    same = values.shape == wanted.shape and np.allclose(values, wanted, rtol=1e-9, atol=1e-12)
+    _require(same, make, f"{text}; compute cell by cell along the last axis, which is K labels")
 
 
 def check_objective_rounds(make: MakeObjective) -> None:

@@ -93,7 +93,7 @@ def test_trees_of_the_default_are_grown_in_one_call(n_features: int, n_labels: i
         name, settings = parse_name(str(chosen.strategy))
         n_searched, scheme = make_strategy(name, **settings).one_sample(pool, budget)
         weights: Any = SimpleNamespace(n_examples=n, n_labels=n_labels)
-        searches = Searches(8, budget, LEAST_BUDGET, n_searched)
+        searches = Searches(8, budget, LEAST_BUDGET, n_searched, False)
         assert growth_possible(searches, scheme, bank, weights), (n, chosen)
 
 

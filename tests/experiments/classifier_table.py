@@ -44,8 +44,11 @@ LIBRARIES = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "300 rounds": {"n_rounds": 300},
     "early stopping": {"n_rounds": 300, "early_stopping": True},
+    "real-mh": {"objective": "real-mh"},
+    "gentle": {"objective": "gentle"},
 }
-"""Settings of boostsample that the table of early stopping compares."""
+"""Settings of boostsample that the tables of early stopping and of objectives compare."""
+OBJECTIVES = ("boostsample", "real-mh", "gentle")
 BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
 """Those that a mean log loss is compared with."""
 N_SPLITS = 5

@@ -12,6 +12,8 @@ from boostsample.families.columns import Columns
 from boostsample.labels import encode
 from boostsample.learners.tree import Tree
 from boostsample.loop.booster import Booster
+from boostsample.objective import AdaBoostMH, Objective
+from boostsample.objectives import SAMME, AdaBoostM1
 from boostsample.records import Outcome, Pool, Round, Stump
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
@@ -23,6 +25,13 @@ class OneByOne(Tree):
 
     def growth(self) -> int:
         return 0
+
+
+class OwnGain(AdaBoostMH):
+    """Has a method of its own."""
+
+    def gain(self, sums: Any, whole: Any) -> float:
+        return super().gain(sums, whole)
 
 
 class Learning(UniformNaive):
@@ -116,6 +125,29 @@ def test_grown_trees_are_those_of_single_searches(kind: str, n_leaves: int) -> N
     grown, single = (plain(trained(run, 6)) for run in runs)
     assert grown == single
     assert runs[0].small_state() == runs[1].small_state()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "bagging", "rank"])
+def test_trees_of_other_objectives_grow_in_one_call(kind: str, objective: str) -> None:
+    X, y = table(kind)
+    if objective == "rank":
+        y = y % 2
+    learning_rate = 1.0 if objective == "bagging" else 0.5
+    settings: Any = {"learning_rate": learning_rate, "objective": objective}
+    runs = [booster(X, y, learner(8), **settings) for learner in (Tree, OneByOne)]
+    assert [run._grows for run in runs] == [True, False]
+    grown, single = (plain(trained(run, 6)) for run in runs)
+    assert grown == single
+    assert runs[0].small_state() == runs[1].small_state()
+
+
+@pytest.mark.parametrize("objective", [AdaBoostM1(), SAMME(), OwnGain()])
+def test_objectives_with_other_worth_are_searched_one_by_one(objective: Objective) -> None:
+    X, y = table("three classes")
+    run = booster(X, y, Tree(6), objective=objective)
+    assert not run._grows
+    assert trained(run, 2)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -68,6 +68,20 @@ class InPlace(GentleBoost):
         return super().values(sums, masses)
 
 
+class AcrossCells(GentleBoost):
+    """Adds up the first axis, which is that of the labels for one cell only."""
+
+    def values(self, sums: Array, masses: Array) -> Array:
+        return super().values(sums, masses) * np.abs(sums).sum(axis=0)
+
+
+class OneCell(GentleBoost):
+    """Cannot read several cells."""
+
+    def values(self, sums: Array, masses: Array) -> Array:
+        return super().values(sums, masses) * float(masses.sum(axis=-1))
+
+
 class Drawn(GentleBoost):
     """Values have noise from a random state that is hidden."""
 
@@ -180,6 +194,8 @@ class CopiedOtherwise(GentleBoost):
 BROKEN: list[tuple[type[Objective], str, str]] = [
     (Infinite, "cells", "values must be finite float64"),
     (InPlace, "cells", "changes the sums or masses"),
+    (AcrossCells, "cells", "along the last axis"),
+    (OneCell, "cells", r"values\(\) of several cells .* fails"),
     (Drawn, "cells", "then .*; use its sums and masses only"),
     (Counts, "cells", "use its sums and masses only"),
     (FallingEdges, "cells", "falls as the worth grows"),

@@ -247,8 +247,8 @@ def _add_scores(
     """
     n, n_labels = len(terms), scores.shape[1]
     thresholds = np.array([term.threshold for term in terms])
-    real, product = terms[0].votes.dtype.kind == "f", any(term.side == 0 for term in terms[1:])
-    if real or product or not isinstance(bank, FeatureBank):
+    product = any(term.side == 0 for term in terms[1:])
+    if product or not isinstance(bank, FeatureBank):
         arrays = TermArrays(terms, n_labels)
         arrays.coefficient = arrays.alpha / mean_of
         arrays.add_scores(bank.sides(arrays.feature, thresholds, rows), slice(0, n), scores)
@@ -257,7 +257,8 @@ def _add_scores(
     for at, term in enumerate(terms[1:], 1):
         children[term.parent, (term.side + 1) // 2] = at
     votes = [v for t in terms for v in (-t.votes if t.below is None else t.below, t.votes)]
-    voted = np.concatenate(votes).reshape(n, 2, n_labels) * (terms[0].alpha / mean_of)
+    outputs = np.concatenate(votes).reshape(n, 2, n_labels)
+    voted = outputs * (terms[0].alpha / mean_of)
     bins, columns, *_ = bank.view(np.array([term.feature for term in terms]))
     add_bin_scores(bins, columns, thresholds, children, voted, rows, scores)
-    return abs(terms[0].alpha)
+    return abs(terms[0].alpha) * float(np.abs(outputs).max())
