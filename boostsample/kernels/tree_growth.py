@@ -148,15 +148,15 @@ class GrownNodes(NamedTuple):
     sides: Doubles
 
 
-def nodes_room(n_leaves: int, n_labels: int, masses: bool) -> GrownNodes:
+def nodes_room(n_leaves: int, n_labels: int, reads_masses: bool) -> GrownNodes:
     """Room for the nodes of a tree."""
     n = 2 * n_leaves - 1
+    n_masses = n if reads_masses else 0
     whole: list[Any] = [np.empty(n, np.int64) for _ in range(7)]
     numbers: list[Any] = [np.empty(n) for _ in range(5)]
-    of_labels = [np.empty((n, n_labels)) for _ in range(3)]
-    n_masses = n if masses else 0
-    of_sides = np.empty((n_masses, n_labels)), np.empty((n_masses, 2, n_labels))
-    return GrownNodes(np.zeros(2, np.int64), *whole, *numbers, *of_labels, *of_sides)
+    of_labels: list[Any] = [np.empty((n, n_labels)) for _ in range(3)]
+    of_labels += [np.empty((n_masses, n_labels)), np.empty((n_masses, 2, n_labels))]
+    return GrownNodes(np.zeros(2, np.int64), *whole, *numbers, *of_labels)
 
 
 @inner_kernel

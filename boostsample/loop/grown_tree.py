@@ -31,7 +31,7 @@ class GrownTree:
             sums, masses = nodes.sums[self._leaves], nodes.masses[self._leaves]
             values = objective.values(sums, masses)
             (self.edge,) = objective.edges_of_cells(values[None], sums, masses)
-            self._votes = np.zeros(nodes.sums.shape)
+            self._votes: NDArray[Any] = np.zeros_like(nodes.sums)
             self._votes[self._leaves] = values
             self._edges = self._edges_of_values(objective)
             return

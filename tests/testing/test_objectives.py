@@ -72,7 +72,7 @@ class AcrossCells(GentleBoost):
     """Adds up the first axis, which is that of the labels for one cell only."""
 
     def values(self, sums: Array, masses: Array) -> Array:
-        return super().values(sums, masses) * np.abs(sums).sum(axis=0)
+        return np.asarray(super().values(sums, masses) * np.abs(sums).sum(axis=0))
 
 
 class OneCell(GentleBoost):
