@@ -81,6 +81,7 @@ from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.model import Model
 from boostsample.objective import Objective
+from boostsample.output_codes import ONE_VS_REST, make_output_code
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
@@ -212,6 +213,13 @@ class BoostSampleClassifier(
         What is boosted: "mh", discrete AdaBoost.MH, "real-mh", "info", "gentle", "m1", "samme",
         "rank" or "bagging", with settings as in "real-mh:abstains=1", or an instance; see
         docs/objectives.md. "m1" and "samme" need one class for each row, "rank" two classes.
+    code : str or array, shape (K, B), default "one-vs-rest"
+        Output code, whose bits are the labels that are boosted: "one-vs-rest", "binary",
+        "exhaustive", or the best of many random ones, "dense" or "sparse", with a number of bits if
+        need be as in "dense:30"; or a matrix of -1, 0 and +1, a row for each of `classes_`. See
+        docs/codes.md.
+    decoding : {"loss", "hamming"}, default "loss"
+        How scores of bits become scores of classes; see `boostsample.output_codes`.
 
     Attributes
     ----------
@@ -254,6 +262,9 @@ class BoostSampleClassifier(
         Columns of X (its second axis); absent for documents.
     feature_names_in_ : ndarray of str
         Names of the columns, if X is a data frame and all of them are text.
+    code_ : OutputCode or None
+        The output code: its `matrix` int8 (K, B) and `decoding`. None for "one-vs-rest" decoded by
+        loss, where the scores of bits are those of the classes.
     columns_ : TableColumns or None
         How columns of categories become indicators, and dates their parts; None if X has neither.
 
@@ -292,6 +303,8 @@ class BoostSampleClassifier(
         max_seconds: float | None = None,
         max_looks: int | None = None,
         objective: str | Objective = "mh",
+        code: str | ArrayLike = ONE_VS_REST,
+        decoding: str = "loss",
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -317,6 +330,8 @@ class BoostSampleClassifier(
         self.max_seconds = max_seconds
         self.max_looks = max_looks
         self.objective = objective
+        self.code = code
+        self.decoding = decoding
 
     @with_callbacks
     def fit(
@@ -393,6 +408,15 @@ class BoostSampleClassifier(
         families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
         seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)
+        stream = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(3,)))
+        code = make_output_code(self.code, self.decoding, classes.size, stream)
+        if code is not None and multi_label:
+            raise SettingError(
+                "an output code is for one class in each row, but y has several labels; use "
+                "code='one-vs-rest' and decoding='loss'"
+            )
+        if start is not None:
+            start.check_no_code(code)
         auto = chooses_rounds(self.n_rounds, self.warm_start)
         very_wide = sum(family.n_features for family in families) > MOST_WIDE
         validates = validation_is_used(self.early_stopping, self.calibration)
@@ -434,7 +458,7 @@ class BoostSampleClassifier(
             of_train = rows.labels[rows.train], self.weight_init, rows.weight[rows.train]
             offset = label_offsets(*of_train)
         inputs = inputs._replace(rows=rows)
-        run = FitRun(self, inputs, bank, offset, seed, metric, start)
+        run = FitRun(self, inputs, bank, offset, seed, metric, start, code)
         n_members = run.n_members
         n_rounds: Any = self.n_rounds
         if auto:
@@ -502,5 +526,6 @@ class BoostSampleClassifier(
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
-        tags.classifier_tags.multi_label = True
+        plain = isinstance(self.code, str) and self.code == ONE_VS_REST
+        tags.classifier_tags.multi_label = plain and self.decoding == "loss"
         return tags

@@ -282,15 +282,26 @@ def classify(scores: NDArray[np.float64], multi_label: bool = False) -> NDArray[
 
 
 def check_labels(Y: ArrayLike, n: int) -> NDArray[np.int8]:
-    """A label matrix of n examples as int8 (n, K); DataError if it is invalid."""
+    """A label matrix of n examples as int8 (n, K), 0 where an example says nothing of a label.
+
+    DataError if it is invalid.
+    """
     labels = np.asarray(Y)
     if labels.ndim != 2 or labels.shape[0] != n or labels.shape[1] < 1:
         raise DataError(
             f"the label matrix Y must have shape ({n}, K), a row for each example, got "
             f"{labels.shape}; boostsample.labels.encode makes it from class codes"
         )
-    if labels.dtype.kind not in "biuf" or not np.all(np.abs(labels) == 1):
-        raise DataError("Y must hold +1 and -1 only; boostsample.labels.encode makes it")
+    if labels.dtype.kind not in "biuf" or not np.all((np.abs(labels) == 1) | (labels == 0)):
+        raise DataError(
+            "Y must hold +1 and -1 only, or 0 for no label; boostsample.labels.encode makes it"
+        )
+    empty = np.flatnonzero(~np.any(labels, axis=1))
+    if empty.size:
+        raise DataError(
+            f"each row of Y must have a label of +1 or -1, but row {empty[0]} has 0 only; leave "
+            "such rows out"
+        )
     return labels.astype(np.int8)
 
 

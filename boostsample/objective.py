@@ -277,7 +277,7 @@ def vote_factors(votes: Sequence[NDArray[np.generic]], factors: Factors) -> Arra
 
 def check_one_class(Y: NDArray[np.int8], name: str) -> None:
     """DataError unless each example has one class: K columns with one +1, or K = 1."""
-    if Y.shape[1] > 1 and np.any((Y > 0).sum(axis=1) != 1):
+    if Y.shape[1] > 1 and (np.any((Y > 0).sum(axis=1) != 1) or not Y.all()):
         raise DataError(
             f"the objective {name!r} needs one class for each example, but some have none or "
             "several; use an objective for labels, such as 'mh'"

@@ -38,6 +38,7 @@ from boostsample.models.model import (
     model_arrays,
     model_of_arrays,
 )
+from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import registered_class, registered_name
 from boostsample.strategy import Strategy
 
@@ -56,6 +57,7 @@ SAVED = {
     "n_features_in_": False,
     "feature_names_in_": False,
     "_column_names": False,
+    "code_": False,
 }
 """Fitted attributes in the file beside `model_`, and whether each fitted classifier has them."""
 
@@ -193,7 +195,7 @@ def _classifier(kind: type[Any], content: bytes) -> Any:
 
 
 def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
-    n_labels = model.n_labels
+    n_labels, code = model.n_labels, attributes.get("code_")
     for name in attributes:
         if name not in SAVED:
             raise DataError(f"its attribute {name!r} is unknown to this version of boostsample")
@@ -204,6 +206,11 @@ def _check_attributes(attributes: Mapping[str, Any], model: Model) -> None:
         raise DataError(f"it must have importances of {model.alpha.size} terms")
     if not isinstance(attributes["columns_"], TableColumns | None):
         raise DataError("its columns must be those of a data frame, or none")
+    if code is not None:
+        if not isinstance(code, OutputCode) or code.n_bits != n_labels:
+            raise DataError(f"it must have a code of {n_labels} bits")
+        n_classes = code.matrix.shape[0]
+        n_labels = 1 if n_classes == 2 else n_classes
     offset, temperature = attributes["offset_"], attributes["temperature_"]
     if np.shape(offset) != (n_labels,) or not isinstance(temperature, float):
         raise DataError(f"it must have an offset for each of {n_labels} labels and a temperature")
@@ -230,6 +237,8 @@ def _packed(value: Any) -> Any:
     """A value as JSON; TypeError or ValueError if it cannot be kept."""
     if isinstance(value, TableColumns):
         return {"columns": value.to_json()}
+    if isinstance(value, OutputCode):
+        return {"code": [value.matrix.tolist(), value.decoding]}
     if isinstance(value, Strategy | Learner):
         kind = "strategy" if isinstance(value, Strategy) else "learner"
         name = registered_name(kind, type(value))
@@ -264,6 +273,9 @@ def _unpacked(value: Any) -> Any:
         return texts
     if way == "columns":
         return TableColumns.from_json(content)
+    if way == "code":
+        matrix, decoding = content
+        return make_output_code(matrix, decoding, len(matrix), np.random.default_rng(0))
     if way == "family":
         return families_of_specs([content])[0]
     if way == "items":

@@ -27,7 +27,7 @@ from boostsample.classifier.inputs.seen_columns import check_same_names
 from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.errors import DataError, SettingError
 from boostsample.files.json_text import pack_state
-from boostsample.hashing import sha256_of_bytes
+from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster, differences
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
@@ -37,6 +37,7 @@ from boostsample.loop.run_file import RunFile
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
+from boostsample.output_codes import OutputCode
 from boostsample.records import Round
 from boostsample.threads import Threads, n_threads
 
@@ -66,6 +67,7 @@ class FitRun:
     seed: list[int]
     metric: Metric
     start: InitModel | None = None
+    code: OutputCode | None = None
 
     @property
     def n_members(self) -> int:
@@ -75,19 +77,22 @@ class FitRun:
     def booster(self, train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
         """The booster of some of the rows, before its first round."""
         settings, rows = self.settings, self.inputs.rows
+        labels = rows.labels[train]
+        if self.code is not None:
+            labels = self.code.encode(labels)
         strategy, learner, budget = choose_settings(
             settings.strategy,
             settings.learner,
             settings.budget,
             train.size,
             self.bank.n_features,
-            self.offset.size,
+            labels.shape[1],
             limited=settings.max_model_features is not None,
         )
         return Booster(
             self.bank,
             train,
-            rows.labels[train],
+            labels,
             strategy,
             learner,
             n_rounds=n_rounds,
@@ -117,7 +122,7 @@ class FitRun:
     def held_scores(self, *parts: NDArray[np.int64]) -> HeldScores:
         """The scores of rows that are not trained on; see `HeldScores`."""
         threads = Threads(n_threads(self.settings.n_jobs))
-        return HeldScores(self.bank, self.inputs.rows, *parts, threads=threads)
+        return HeldScores(self.bank, self.inputs.rows, *parts, threads=threads, code=self.code)
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
@@ -133,7 +138,8 @@ class FitRun:
         families, n_members = self.bank.families, self.n_members
         terms = mean_terms(rounds, n_members)
         if self.start is None:
-            before, model = np.empty(0), Model(families, terms, self.offset.size)
+            n_labels = self.offset.size if self.code is None else self.code.n_bits
+            before, model = np.empty(0), Model(families, terms, n_labels)
         else:
             before = self.start.term_importances()
             model = self.start.model.extended(families, terms)
@@ -154,6 +160,7 @@ class FitRun:
             history,
             booster.strategy,
             n_members,
+            code=self.code,
         )
 
 
@@ -358,6 +365,8 @@ def run_facts(booster: Booster, fit: FitRun) -> dict[str, Any]:
         "learning_rate": booster.step_size.learning_rate,
         "smoothing": booster.step_size.smoothing,
         "objective": repr(booster.objective),
+        "code": "none" if fit.code is None else sha256_of_arrays(fit.code.matrix),
+        "decoding": fit.settings.decoding,
         "weight_init": fit.settings.weight_init,
         "families": ", ".join(family.name for family in fit.bank.families),
         "number of features": fit.bank.n_features,

@@ -14,6 +14,7 @@ from boostsample.classifier.inputs.seen_columns import (
 )
 from boostsample.loop.run_file import RunFile
 from boostsample.models.model import Model
+from boostsample.output_codes import OutputCode
 from boostsample.strategy import Strategy
 
 _ATTRIBUTES = {
@@ -28,6 +29,7 @@ _ATTRIBUTES = {
     "n_members": "n_members_",
     "validation_error": "validation_error_",
     "stopped": "stopped_",
+    "code": "code_",
     "run": "_run",
 }
 """Attributes of a fitted classifier, by field of `FittedState`; `SeenColumns` has the others."""
@@ -53,6 +55,7 @@ class FittedState:
     n_members: int | None = None
     validation_error: NDArray[np.float64] | None = None
     stopped: str | None = None
+    code: OutputCode | None = None
     run: RunFile | None = None
 
     @classmethod

@@ -21,6 +21,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.family import Family
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
+from boostsample.output_codes import OutputCode
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,14 @@ class InitModel:
         if n_labels != self.model.n_labels:
             raise DataError(
                 f"y must have as many labels as init_model, {self.model.n_labels}, got {n_labels}"
+            )
+
+    def check_no_code(self, code: OutputCode | None) -> None:
+        """SettingError if the model or the fit has an output code."""
+        if code is not None or (self.state is not None and self.state.code is not None):
+            raise SettingError(
+                "init_model continues the scores of classes, not those of an output code; fit "
+                "without it, or both with code='one-vs-rest' and decoding='loss'"
             )
 
     def term_importances(self) -> NDArray[np.float64]:

@@ -73,7 +73,7 @@ class Booster:
     rows : array of int, shape (n,), or None
         Examples of the bank to train on; None is all of them.
     Y : array of int, shape (n, K)
-        Labels, +1 or -1; two classes are K = 1.
+        Labels, +1 or -1; two classes are K = 1. 0 where an example says nothing of a label.
     strategy : str or Strategy
         A name as ``"ucb:exploration=0.1"``, or an instance, which is cloned without learned state
         as `booster.strategy`.

@@ -114,19 +114,20 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
 
     `uniform` is 1/K; `balanced` ([BK10] eq. 2) gives half of the row to its positive labels and
     half to its negative ones, all of it to one side where the other is empty. With K = 1 both are
-    1.
+    1. Labels of 0 have no weight and do not count.
     """
     if kind not in WEIGHT_INITS:
         raise unknown("weight_init", kind, WEIGHT_INITS)
-    n, n_labels = Y.shape
-    if kind == "uniform" or n_labels == 1:
-        return np.full((n, n_labels), 1.0 / n_labels)
+    known = Y != 0
+    n_known = known.sum(axis=1, keepdims=True)
+    if kind == "uniform" or Y.shape[1] == 1:
+        return np.asarray(known / n_known)
     positive = Y > 0
     n_positive = positive.sum(axis=1, keepdims=True)
-    n_negative = n_labels - n_positive
+    n_negative = n_known - n_positive
     one_sided = (n_positive == 0) | (n_negative == 0)
     half = np.where(one_sided, 1.0, 0.5)
-    return np.asarray(half / np.where(positive, n_positive, n_negative))
+    return np.asarray(known * half / np.where(positive, n_positive, np.maximum(n_negative, 1)))
 
 
 class InitialWeights(NamedTuple):
@@ -166,9 +167,12 @@ class SignedWeights(WeightedRows):
 
     They are normalised up to rounding; the exact sum is kept beside them and divided out, so that
     rounding does not accumulate. `label_weights` are positive, the largest at most 1e30 times the
-    least. `initial` is for logistic draws alone; shards share one `unit`. The loop sets `log_loss`,
-    the log of the mean of exp(-y_il f_l) by `label_weights`.
+    least, but those of labels of 0, which have no weight. `initial` is for logistic draws alone;
+    shards share one `unit`. The loop sets `log_loss`, the log of the mean of exp(-y_il f_l) by
+    `label_weights`.
     """
+
+    _unknown: NDArray[np.int64] | None = None
 
     def __init__(
         self,
@@ -185,8 +189,11 @@ class SignedWeights(WeightedRows):
         self.start = int(columns[0]) if contiguous else 0
         self.columns = np.empty(0, np.int32) if contiguous else columns.astype(np.int32)
         # In units of the least one: `balanced` weights are then whole numbers and exact.
-        units = label_weights / (label_weights.min() if unit is None else unit)
+        known = Y != 0
+        units = label_weights / (label_weights[known].min() if unit is None else unit)
         signed = (units * Y).astype(np.float32)
+        if not known.all():
+            self._unknown = np.flatnonzero(lay_out_rows(~known, self.width))
         self.set_values(signed)
         self.floor = np.zeros(self.width, np.float32)
         self._sides = np.ones(2 * self.width, np.float32)
@@ -194,6 +201,12 @@ class SignedWeights(WeightedRows):
         self.log_loss = 0.0
         self._initial = initial
         self._inverse: Floats | None = None
+
+    def changed(self) -> None:
+        """The weights have changed; labels of 0 have none, whatever an update has raised."""
+        if self._unknown is not None:
+            self.values[self._unknown] = 0.0
+        super().changed()
 
     def _update(
         self, column: NDArray[np.uint8], threshold: int, rows: Rows, factors: Factors
@@ -252,7 +265,8 @@ class SignedWeights(WeightedRows):
                 )
             u, total = self._initial.of(self.labels()), self._initial.total
             u = np.maximum(u / (math.fsum(u.ravel()) if total is None else total), WEIGHT_FLOOR)
-            self._inverse = lay_out_rows(1.0 / u, self.width)
+            inverse = np.where(self.labels() != 0, 1.0 / u, 0.0)
+            self._inverse = lay_out_rows(inverse, self.width)
         return self._inverse, self._odds()
 
     def _odds(self) -> float:
@@ -260,7 +274,7 @@ class SignedWeights(WeightedRows):
         return math.exp(self.log_loss) / self.mass
 
     def labels(self) -> NDArray[np.int8]:
-        """The labels Y: int8 (N, K), +1 or -1, the signs of the weights."""
+        """The labels Y: int8 (N, K), +1, -1 or 0, the signs of the weights."""
         values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
         return np.sign(values).astype(np.int8)
 

@@ -47,6 +47,7 @@ ESTIMATORS = [
         BoostSampleClassifier(name, "stump", n_rounds=MORE_ROUNDS.get(name, 3), learning_rate=1.0)
         for name in STRATEGIES
     ),
+    BoostSampleClassifier("full", "stump", n_rounds=6, learning_rate=1.0, code="exhaustive"),
     *(
         BoostSampleClassifier("uniform-q1", name, n_rounds=3, learning_rate=1.0)
         for name in registered_names("learner")

@@ -163,7 +163,7 @@ def test_metrics_of_several_labels() -> None:
     Y = (r.random((60, 3)) < 0.4).astype(int)
     held = class_rows(0, 2)[0]
     held.labels, held.weight = encode(Y), r.random(60) + 0.1
-    held.scores = np.round(4 * (held.labels + r.normal(size=Y.shape)))
+    held._scores = np.round(4 * (held.labels + r.normal(size=Y.shape)))
     offsets = np.array([0.3, 0.0, -0.2])
 
     def value(metric: str) -> float:

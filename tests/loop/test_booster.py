@@ -239,7 +239,8 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"rows": [0.0, 1.0]}, DataError, "rows must be a vector of row numbers"),
     ({"rows": [0, 80]}, DataError, "between 0 and 79, got 0 to 80"),
     ({"Y": noisy_labels(79)}, DataError, r"must have shape \(80, K\)"),
-    ({"Y": np.zeros((80, 2))}, DataError, r"\+1 and -1 only"),
+    ({"Y": np.full((80, 2), 2)}, DataError, r"\+1 and -1 only"),
+    ({"Y": np.zeros((80, 2))}, DataError, r"a label of \+1 or -1, but row 0 has 0 only"),
     ({"Y": np.full((80, 2), "a")}, DataError, r"\+1 and -1 only"),
 ]
 

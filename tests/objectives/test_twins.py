@@ -179,3 +179,33 @@ def test_other_numbers_of_threads_have_the_same_bits() -> None:
                     booster.next_round()
                 runs.append(local_rows(booster).weights.values.tobytes())
             assert runs[0] == runs[1]
+
+
+@pytest.mark.parametrize("objective", ["mh", *LABELS])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+@pytest.mark.parametrize("n_labels", [3, 10, 17])
+def test_labels_of_0_have_no_weight(objective: str, learner: str, n_labels: int) -> None:
+    if objective in ("abstain", "bagging") and learner != "stump":
+        pytest.skip("trees do not abstain; label sums of a leaf and a bootstrap can be 0")
+    n, rng = 150, np.random.default_rng(n_labels)
+    Y = noisy_labels(n, n_labels, 3)
+    Y[:, 1:][rng.random((n, n_labels - 1)) < 0.5] = 0
+    X = table(n, 6, 8, n_labels)
+    X[:, :3] += 3 * (Y[:, :3] > 0) * (rng.random((n, 1)) < 0.7)
+    settings: dict[str, Any] = {"example_weight": rng.uniform(0.5, 2.0, n)}
+    settings["weight_init"] = ["balanced", "uniform"][n_labels % 2]
+    twins = compare(X, Y, objective, learner, 20, **settings)
+    np.testing.assert_array_equal(local_rows(twins.booster).weights.labels(), Y)
+
+
+@pytest.mark.parametrize("strategy", ["laminating", "filterboost", "sparrow", "mp-boost"])
+def test_strategies_take_labels_of_0(strategy: str) -> None:
+    n, rng = 400, np.random.default_rng(0)
+    Y = noisy_labels(n, 5, 3)
+    X = table(n, 6, 8, 0)
+    X[:, :5] += 3 * (Y > 0)
+    Y[:, 1:][rng.random((n, 4)) < 0.5] = 0
+    booster = Booster(bank_of(X), None, Y, strategy, rng=0, n_rounds=10)
+    edges = [booster.next_round().edge for _ in range(10)]
+    assert edges[0] > 0.2
+    assert booster.next_round().rows[-1]["log10_loss"] < -0.05

@@ -17,6 +17,7 @@ from boostsample.errors import DataError, SettingError, unknown
 from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
+from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.threads import Threads
 
@@ -204,10 +205,16 @@ class HeldScores:
 
     Rows of several parts have the scores of the member that leaves them out; rows of one part the
     mean of all members. `largest`, the sum of alpha, and `edges` are means over the members.
+    `scores` are those of classes or labels, float64 (n, K), decoded if there is a `code`.
     """
 
     def __init__(
-        self, bank: Bank, rows: FitRows, *parts: NDArray[np.int64], threads: Threads | None = None
+        self,
+        bank: Bank,
+        rows: FitRows,
+        *parts: NDArray[np.int64],
+        threads: Threads | None = None,
+        code: OutputCode | None = None,
     ) -> None:
         held = np.concatenate(parts)
         ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
@@ -216,12 +223,24 @@ class HeldScores:
             for part, place in zip(parts, itertools.pairwise(ends), strict=True)
         ]
         self.labels, self.weight = rows.labels[held], rows.weight[held]
-        self.scores: NDArray[np.float64] = np.zeros(self.labels.shape)
+        self._code = code
+        n_scores = self.labels.shape[1] if code is None else code.n_bits
+        self._scores: NDArray[np.float64] = np.zeros((self.labels.shape[0], n_scores))
+        self._decoded: NDArray[np.float64] | None = None
         self.threads = Threads(1) if threads is None else threads
         self.largest = rows.largest
         self.edges: list[float] = []
         if rows.scores is not None:
-            self.scores += rows.scores[held]
+            self._scores += rows.scores[held]
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The scores so far."""
+        if self._code is None:
+            return self._scores
+        if self._decoded is None:
+            self._decoded = self._code.decode(self._scores)
+        return self._decoded
 
     def add(self, *rounds: Round) -> None:
         """Add what a round of each member adds: O(n K) for each."""
@@ -229,7 +248,8 @@ class HeldScores:
         parts = self._parts * len(rounds) if one_part else self._parts
         mean_of, largest = len(rounds) if one_part else 1, list[float]()
         for (bank, part, place), done in zip(parts, rounds, strict=True):
-            largest.append(_add_scores(done.terms, mean_of, bank, part, self.scores[place]))
+            largest.append(_add_scores(done.terms, mean_of, bank, part, self._scores[place]))
+        self._decoded = None
         self.largest += sum(largest) / len(rounds)
         self.edges.append(sum(done.edge for done in rounds) / len(rounds))
 

@@ -52,7 +52,8 @@ def held_importances(
 
     def loss(scores: NDArray[np.float64]) -> float:
         # The log_loss of scikit-learn checks its input for longer than the model predicts.
-        return -float(log_probabilities(scores, *classifier._odds())[rows, codes].mean())
+        chances = log_probabilities(classifier._decoded(scores), *classifier._odds())
+        return -float(chances[rows, codes].mean())
 
     scores = model.decision_function(examples)
     least = loss(scores)

@@ -59,12 +59,17 @@ def to_onnx(
     Raises
     ------
     SettingError
-        If the package onnx is missing, the model reads something else than columns of numbers, or
-        ONNX has no type for the classes.
+        If the package onnx is missing, the model reads something else than columns of numbers or
+        has an output code, or ONNX has no type for the classes.
     DataError
         If the file cannot be written.
     """
     check_is_fitted(classifier)
+    if classifier.code_ is not None:
+        raise SettingError(
+            "to_onnx exports scores of classes, but this model has those of an output code of "
+            f"{classifier.code_.n_bits} bits; fit with code='one-vs-rest' and decoding='loss'"
+        )
     target = None
     if path is not None:
         target = check_writable_file(path, ".onnx", _WHAT, overwrite=overwrite)

@@ -24,6 +24,7 @@ from boostsample.models.importances import (
     model_importances,
 )
 from boostsample.models.model import Model
+from boostsample.output_codes import OutputCode
 
 
 def accuracy(
@@ -47,9 +48,13 @@ class PredictionMixin:
     columns_: Any
     n_features_in_: int
     _multi_label: bool
+    code_: OutputCode | None = None
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`."""
+        """Scores f_l(x): float64 (n, K), or (n,) with two classes, positive for `classes_[1]`.
+
+        With an output code, the scores of bits are decoded: see `boostsample.output_codes`.
+        """
         return self._shaped(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -94,7 +99,8 @@ class PredictionMixin:
         Returns
         -------
         Contributions
-            Base (K,), values (n, columns, K) and names; without the last axis for two classes.
+            Base (K,), values (n, columns, K) and names; without the last axis for two classes. With
+            an output code they are those of the scores of its bits, K of them.
 
         Raises
         ------
@@ -201,7 +207,7 @@ class PredictionMixin:
     def _staged(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Scores float64 (n, K) after each round; X is checked at once."""
         examples = self._examples(X)  # first: it checks that there is a model
-        return staged_scores(self.model_, examples)
+        return map(self._decoded, staged_scores(self.model_, examples))
 
     def _examples(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -213,9 +219,13 @@ class PredictionMixin:
         return check_prediction_inputs(self, X, seen, numbers=numbers, needed=needed)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Scores f_l(x): float64 (n, K)."""
+        """Scores of classes or labels: float64 (n, K)."""
         examples = self._examples(X)
-        return self.model_.decision_function(examples)
+        return self._decoded(self.model_.decision_function(examples))
+
+    def _decoded(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of classes or labels from those of the model."""
+        return scores if self.code_ is None else self.code_.decode(scores)
 
     def _shaped(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         return scores[:, 0] if scores.shape[1] == 1 and not self._multi_label else scores
