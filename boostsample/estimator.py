@@ -245,6 +245,12 @@ class BoostSampleClassifier(
     validation_error_ : ndarray of float64
         With early stopping or `n_rounds` "auto": percentage of the weight of the rows left out that
         is wrong (of several labels: of rows and labels) after each round, of a member each.
+    example_weights_ : ndarray of float64, shape (n,)
+        Weight of each row of X after the rounds of `model_`: the sum over labels of
+        u_il exp(-y_il f_l(x_i)) for the initial label weights u and the scores f, of total 1. 0 for
+        rows that are held out for `early_stopping`, "auto" or calibration, or have no weight. Of
+        "m1" and "samme" the label is the class of the row, of "rank" it is the weight of its pairs;
+        "bagging" keeps the initial weights. Rows with wrong labels are heavy: see docs/outliers.md.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss in a round, shared by its terms; see
         `boostsample.models.importances`.
@@ -404,7 +410,7 @@ class BoostSampleClassifier(
         columns = None if start is None else start.columns
         X = frame_of(X)
         inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
-        rows, classes, multi_label, seen = inputs
+        rows, classes, multi_label, seen, _ = inputs
         families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
         seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)
@@ -499,7 +505,9 @@ class BoostSampleClassifier(
             warn_of_merged_columns(merged_columns(families, bank.n_bins, rows.examples))
         chosen = rounds[: evaluation.n_rounds() * n_members]
         state = run.state(booster, chosen, evaluation.history(rounds))
-        state = replace(state, validation_error=evaluation.errors, stopped=stopped)
+        weights = run.example_weights(booster, chosen)
+        errors = evaluation.errors
+        state = replace(state, validation_error=errors, stopped=stopped, example_weights=weights)
         if rows.held and self.calibration in ("auto", "temperature"):
             scores = run.held_scores(*rows.held)
             for turn in range(0, len(chosen), n_members):

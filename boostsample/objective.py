@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import StepSize
+from boostsample.rows.weights import StepSize, continued_weights
 
 __all__ = ["AdaBoostMH", "Judged", "Objective", "RealObjective", "best_votes"]
 
@@ -103,6 +104,19 @@ class Objective:
     def label_weights(self, Y: NDArray[np.int8], weights: Array) -> Array:
         """Initial weights, float64 (N, K), from labels and weights of `weight_init`."""
         return weights
+
+    def example_weights(self, Y: NDArray[np.int8], weights: Array, scores: Array) -> Array:
+        """The weights of examples, float64 (N,) of total 1, after rounds with these scores (N, K).
+
+        From labels and weights of `weight_init`, in O(N K); the examples are one query.
+        """
+        weights = self.label_weights(Y, weights)
+        if not self.resamples:
+            weights, _ = continued_weights(weights, Y, scores)
+        of_examples = np.add.reduce(weights, axis=1)
+        if self.ranks:
+            of_examples = Pairs(None, Y[:, 0]).potentials(of_examples)
+        return np.asarray(of_examples / math.fsum(of_examples))
 
     def step_size(
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int

@@ -39,6 +39,7 @@ from boostsample.models.importances import term_importances
 from boostsample.models.model import Model
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round
+from boostsample.rows.weights import InitialWeights
 from boostsample.threads import Threads, n_threads
 
 try:
@@ -119,22 +120,51 @@ class FitRun:
         alone = self.settings.checkpoint is not None
         return Committee(members, Threads(1 if alone else n_threads(self.settings.n_jobs)))
 
+    @property
+    def _threads(self) -> Threads:
+        return Threads(n_threads(self.settings.n_jobs))
+
     def held_scores(self, *parts: NDArray[np.int64]) -> HeldScores:
         """The scores of rows that are not trained on; see `HeldScores`."""
-        threads = Threads(n_threads(self.settings.n_jobs))
-        return HeldScores(self.bank, self.inputs.rows, *parts, threads=threads, code=self.code)
+        rows = self.inputs.rows
+        return HeldScores(self.bank, rows, *parts, threads=self._threads, code=self.code)
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
-        _, classes, multi_label, _ = self.inputs
+        classes, multi_label = self.inputs.classes, self.inputs.multi_label
         scores = self.held_scores(*parts)
         return EvalMetric(self.metric, scores, self.offset, classes, multi_label)
+
+    def example_weights(
+        self, booster: Booster | Committee, rounds: Sequence[Round]
+    ) -> NDArray[np.float64]:
+        """The weight of each row of X after these rounds, 0 for rows that are not trained on.
+
+        Float64 (n,), of total 1. Those of the booster, O(n K), if it has trained these rounds and
+        no others; else those that follow from the scores, to which all rounds are added again.
+        """
+        rows, n_members = self.inputs.rows, self.n_members
+        weights = np.zeros(self.inputs.weighted.size)
+        trained = np.flatnonzero(self.inputs.weighted)[rows.train]
+        of_these = isinstance(booster, Booster) and booster.round == len(rounds)
+        if of_these and not booster.objective.resamples:
+            weights[trained] = booster.example_weights()
+            return weights
+        if self.code is not None:  # the labels that are boosted
+            rows = rows._replace(labels=self.code.encode(rows.labels))
+        scores = HeldScores(self.bank, rows, rows.train, threads=self._threads)
+        for turn in range(0, len(rounds), n_members):
+            scores.add(*rounds[turn : turn + n_members])
+        kind, labels = self.settings.weight_init, scores.labels
+        label_weights = InitialWeights(kind, scores.weight).of(labels)
+        weights[trained] = booster.objective.example_weights(labels, label_weights, scores.scores)
+        return weights
 
     def state(
         self, booster: Booster | Committee, rounds: Sequence[Round], history: list[dict[str, Any]]
     ) -> FittedState:
         """The state of the classifier with the model of these rounds."""
-        rows, classes, multi_label, seen = self.inputs
+        rows, classes, multi_label, seen, _ = self.inputs
         families, n_members = self.bank.families, self.n_members
         terms = mean_terms(rounds, n_members)
         if self.start is None:

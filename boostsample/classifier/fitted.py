@@ -30,6 +30,7 @@ _ATTRIBUTES = {
     "validation_error": "validation_error_",
     "stopped": "stopped_",
     "code": "code_",
+    "example_weights": "example_weights_",
     "run": "_run",
 }
 """Attributes of a fitted classifier, by field of `FittedState`; `SeenColumns` has the others."""
@@ -56,6 +57,7 @@ class FittedState:
     validation_error: NDArray[np.float64] | None = None
     stopped: str | None = None
     code: OutputCode | None = None
+    example_weights: NDArray[np.float64] | None = None
     run: RunFile | None = None
 
     @classmethod

@@ -223,7 +223,8 @@ class StableSelectionMixin:
             raise unknown("bound", bound, BOUNDS)
         X = frame_of(X)
         numbers = inputs_are_numbers(self.families)
-        rows, _, multi_label, seen = check_fit_inputs(self, X, y, sample_weight, numbers=numbers)
+        inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers)
+        rows, multi_label, seen = inputs.rows, inputs.multi_label, inputs.seen
         families = make_families(self.families, X, rows.examples, seen)
         bank = make_bank(self.bank, families, rows.examples, None, n_jobs=self.n_jobs)
         stream = np.random.SeedSequence(fit_seed(self.random_state), spawn_key=(_STREAM,))

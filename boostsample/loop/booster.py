@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 
 from boostsample.banks.bank import Bank
@@ -308,6 +308,10 @@ class Booster:
     def _local(self) -> ObjectiveRows:
         """The rows, for other objectives than AdaBoost.MH."""
         return cast(ObjectiveRows, self._rows)
+
+    def example_weights(self) -> NDArray[np.float64]:
+        """The weights of the examples: float64 (N,) of total 1. In one process only; O(N K)."""
+        return self._local.example_weights()
 
     def _begin_round(self, number: int) -> None:
         if self.objective.resamples:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from boostsample.hashing import sha256_of_json
 from boostsample.learner import Learner
+from boostsample.objective import Objective
 from boostsample.records import Round, Term
 from boostsample.rows.weights import StepSize
 from boostsample.strategy import Strategy
@@ -62,6 +63,11 @@ class Committee:
     def learner(self) -> Learner:
         """The learner of the first member; all are equal."""
         return self.members[0].learner
+
+    @property
+    def objective(self) -> Objective:
+        """The objective of the first member; all are equal."""
+        return self.members[0].objective
 
     @property
     def strategy(self) -> Strategy:

@@ -296,6 +296,10 @@ class LocalRows:
         """Sum of the weights."""
         return self.weights.mass
 
+    def example_weights(self) -> NDArray[np.float64]:
+        """As of `SignedWeights`."""
+        return self.weights.example_weights()
+
     @property
     def values_computed(self) -> int:
         """Feature values that a lazy bank has computed."""

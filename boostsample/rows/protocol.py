@@ -269,6 +269,10 @@ class RunRows(Protocol):
 class ObjectiveRows(RunRows, Protocol):
     """Rows in this process: objectives other than AdaBoost.MH need them."""
 
+    def example_weights(self) -> NDArray[np.float64]:
+        """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
+        ...
+
     def update_sides(self, cut: StumpCut, table: CellTable) -> None:
         """Multiply the weights by the factors of the side of a stump; O(N)."""
 

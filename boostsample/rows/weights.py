@@ -278,6 +278,12 @@ class SignedWeights(WeightedRows):
         values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
         return np.sign(values).astype(np.int8)
 
+    def example_weights(self) -> NDArray[np.float64]:
+        """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
+        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
+        weights = np.add.reduce(np.abs(values), axis=1, dtype=np.float64)
+        return np.asarray(weights / math.fsum(weights))
+
     def bank_columns(self) -> NDArray[np.int64]:
         """Bank column of each example: int64 (N,)."""
         if self.columns.size:

@@ -82,12 +82,16 @@ def inputs_are_numbers(families: Any) -> bool:
 
 
 class FitInputs(NamedTuple):
-    """Checked inputs of a fit: its rows of weight above 0, their classes, and the columns of X."""
+    """Checked inputs of a fit: its rows of weight above 0, their classes, and the columns of X.
+
+    `weighted` bool (n,) says which rows of X have a weight above 0.
+    """
 
     rows: FitRows
     classes: NDArray[Any]
     multi_label: bool
     seen: SeenColumns
+    weighted: NDArray[np.bool_]
 
 
 def check_fit_inputs(
@@ -140,7 +144,8 @@ def check_fit_inputs(
     if weighted.size < weight.size:  # a copy of all may take most of the memory
         examples = examples[weighted]
     rows = FitRows.of(examples, labels, weight[weighted])
-    return FitInputs(rows, classes, values.ndim == 2, SeenColumns.of(width, names, columns))
+    seen = SeenColumns.of(width, names, columns)
+    return FitInputs(rows, classes, values.ndim == 2, seen, weight > 0)
 
 
 def check_prediction_inputs(
