@@ -33,6 +33,7 @@ from boostsample.loop.run_limits import RunLimits
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.importances import model_importances
 from boostsample.models.model import Model
+from boostsample.objective import Objective
 from boostsample.strategy import Strategy
 
 _dask: Any = importlib.import_module("dask")
@@ -69,6 +70,8 @@ class DaskBoostSampleClassifier(
     class_weight : "balanced", mapping of class to weight, or None
         Weights above 0; None for several labels.
     max_model_features, learning_rate, smoothing, max_seconds, max_looks : object
+    objective : str or Objective, default "mh"
+        "mh", "real-mh", "info" or "gentle", or one whose weights follow from the scores as theirs.
     calibration : {"auto", "rule", None}
         No rows are held out.
     client : distributed.Client or None, default None
@@ -121,6 +124,7 @@ class DaskBoostSampleClassifier(
         smoothing: float = 0.0,
         max_seconds: float | None = None,
         max_looks: int | None = None,
+        objective: str | Objective = "mh",
     ) -> None:
         self.strategy = strategy
         self.learner = learner
@@ -144,6 +148,7 @@ class DaskBoostSampleClassifier(
         self.smoothing = smoothing
         self.max_seconds = max_seconds
         self.max_looks = max_looks
+        self.objective = objective
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DaskBoostSampleClassifier:
         """Boost on the rows of a table that workers read.
@@ -222,6 +227,7 @@ class DaskBoostSampleClassifier(
                 max_model_features=self.max_model_features,
                 learning_rate=self.learning_rate,
                 smoothing=self.smoothing,
+                objective=self.objective,
             )
             rounds, stopped = train(
                 booster,

@@ -6,12 +6,13 @@ import copy
 from typing import Any
 
 from boostsample.checks import MOST_ROUNDS, check_count
-from boostsample.errors import ShardError, unknown
+from boostsample.errors import SettingError, ShardError, unknown
 from boostsample.family import Family
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
 from boostsample.records import Round
-from boostsample.registry import make_learner
+from boostsample.objective import Objective
+from boostsample.registry import make_learner, make_objective
 from boostsample.rows.weights import WEIGHT_INITS
 from boostsample.shards.exchange import Exchange, Transport
 from boostsample.shards.shard_rows import ShardRows
@@ -32,6 +33,9 @@ class ShardBooster(Booster):
     strategy, learner, n_rounds, budget, weight_init, rng : object
     max_model_features, learning_rate, smoothing : object
         As of `Booster`. User weights belong to the sources.
+    objective : str, Objective or None
+        As of `Booster`: one whose weights follow from the scores, as `mh`, `real-mh`, `info` and
+        `gentle`.
     n_jobs : int
         Threads of this process that share a search on sampled rows; those of the shards are a
         setting of the transport.
@@ -57,7 +61,8 @@ class ShardBooster(Booster):
     -----
     A round of a stump takes two exchanges if the strategy searches once, the search and the finish,
     and one more for each further search on a sample. Every search of a product takes these, every
-    split of a tree takes one more, and so does a draw of the scheme `filter`.
+    split of a tree takes one more, and so does a draw of the scheme `filter`. With an objective of
+    real values, the loss of a round takes one more.
     """
 
     def __init__(
@@ -74,17 +79,21 @@ class ShardBooster(Booster):
         max_model_features: int | None = None,
         learning_rate: float = 1.0,
         smoothing: float = 0.0,
+        objective: str | Objective | None = None,
     ) -> None:
         if weight_init not in WEIGHT_INITS:
             raise unknown("weight_init", weight_init, WEIGHT_INITS)
         self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         builder: Learner = copy.deepcopy(make_learner(learner))
-        self.exchange = Exchange(shards, weight_init, builder.one_search)
+        boosted: Objective = copy.deepcopy(make_objective(objective))
+        _check_objective(boosted)
+        self.exchange = Exchange(shards, weight_init, builder.one_search, boosted.two_sided)
         rows = ShardRows(self.exchange, Threads(n_threads(n_jobs)))
         self.families: tuple[Family, ...] = rows.families
         self.n_examples, self.n_labels = rows.n_examples, rows.n_labels
+        boosted.check(rows.n_labels, one_search=builder.one_search)
         settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
-        self._begin(rows, strategy, builder, *settings)
+        self._begin(rows, strategy, builder, *settings, boosted)
 
     def next_round(self) -> Round:
         """As of `Booster.next_round`; ShardError if shards are lost for good."""
@@ -99,3 +108,14 @@ class ShardBooster(Booster):
         for row in done.rows:
             row["bytes"], row["messages"] = (b - a for a, b in zip(before, now, strict=True))
         return done
+
+
+def _check_objective(objective: Objective) -> None:
+    """SettingError unless each shard can weight and update its rows alone."""
+    own = type(objective).label_weights is not Objective.label_weights
+    if own or not objective.exponential or objective.resamples:
+        raise SettingError(
+            f"over shards, weights must follow from scores, but those of {objective.name!r} do "
+            "not; use an objective such as 'mh', 'real-mh', 'info' or 'gentle', or train in one "
+            "process"
+        )

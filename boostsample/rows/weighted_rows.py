@@ -235,23 +235,29 @@ class WeightedRows(abc.ABC):
 
     def side_sums(self, column: NDArray[np.uint8], threshold: int) -> SideSums:
         """`label_sums`, and the weight of each label with phi = -1, then +1: float64 (2, K)."""
+        return of_sides(self.side_totals(column, threshold) / self.mass)
+
+    def side_totals(self, column: NDArray[np.uint8], threshold: int) -> NDArray[np.float64]:
+        """Sums over i of w_il, phi(x_i) w_il and phi(x_i) w_il y_il: float64 (3, K); O(n)."""
         sums = np.empty((self._cuts.stop - 1, 3 * self.width))
         self.share(
             cell_kernels(*row_layout(self.n_labels)).side_sums,
             (column, np.int16(threshold), self.exact()),
             (sums,),
         )
-        of_all, of_sides, signed = (
-            np.add.reduce(sums).reshape(3, -1)[:, : self.n_labels] / self.mass
-        )
-        masses = np.maximum([0.5 * (of_all - of_sides), 0.5 * (of_all + of_sides)], 0.0)
-        return signed, masses
+        return np.asarray(np.add.reduce(sums).reshape(3, -1)[:, : self.n_labels])
 
     def label_masses(self) -> NDArray[np.float64]:
         """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
         masses = np.empty(self.n_labels)
         cell_kernels(*row_layout(self.n_labels)).label_masses(self.values, masses)
         return masses
+
+
+def of_sides(totals: NDArray[np.float64]) -> SideSums:
+    """The label sums, and the weights of both sides, from `side_totals`."""
+    whole, by_side, signed = totals
+    return signed, np.maximum([0.5 * (whole - by_side), 0.5 * (whole + by_side)], 0.0)
 
 
 def _ratio_scale(values: Floats) -> float:

@@ -111,7 +111,9 @@ class Exchange:
     changed since. Bytes and messages of lost shards count once.
     """
 
-    def __init__(self, transport: Transport, weight_init: str, one_search: bool) -> None:
+    def __init__(
+        self, transport: Transport, weight_init: str, one_search: bool, two_sided: bool = False
+    ) -> None:
         self._transport = transport
         self._active = list(range(transport.n_shards))
         self._builds: dict[int, bytes] = {}  # the first messages
@@ -131,7 +133,7 @@ class Exchange:
         unit = 2.0 ** math.floor(math.log2(max(shard.most for shard in self.loaded)))  # exact
         least = min(shard.least_label for shard in self.loaded) / unit
         total = math.fsum(shard.total for shard in self.loaded) / unit
-        of_run = (weight_init, unit, least, total), one_search, transport.n_jobs
+        of_run = (weight_init, unit, least, total), one_search, two_sided, transport.n_jobs
         builds = {
             k: pack_message(((), ("build", number, *of_run, loaded[k].checksum)))
             for number, k in enumerate(self._active)

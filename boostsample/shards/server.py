@@ -27,7 +27,7 @@ from boostsample.kernels.search import NO_ROWS
 from boostsample.labels import check_labels
 from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.protocol import Factors, Leaf, Stretch
+from boostsample.rows.protocol import CellTable, Factors, Leaf, Stretch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     UNPROMISED,
@@ -37,6 +37,7 @@ from boostsample.rows.sampling_schemes import (
     nested_scheme,
     samples_are_joined,
 )
+from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.shards.shard_source import Source
@@ -190,6 +191,7 @@ class ShardServer:
         number: int,
         initial: tuple[str, float, float, float],
         one_search: bool,
+        two_sided: bool,
         n_jobs: int,
         checksum: str,
     ) -> list[tuple[int, float, NDArray[np.float64]]]:
@@ -210,7 +212,7 @@ class ShardServer:
         first = InitialWeights(kind, weight, unit, total)
         threads = Threads(n_threads(n_jobs))
         self._weights = _ShardWeights(data.Y, first.of(data.Y), weighted, threads, first, least)
-        self._rows = LocalRows(self._bank, self._weights)
+        self._rows = LocalRows(self._bank, self._weights, rules=SearchRules(two_sided))
         self._samples: dict[int, list[Rows]] = {}
         self._rows.compile(one_search)
         width, bins = self._weights.width, np.ones((1, 1), np.uint8)
@@ -265,6 +267,15 @@ class ShardServer:
             Leaf(self._nodes[node], self._same(stumps), votes) for node, stumps, votes in leaves
         ]
         self._rows.update_leaves(of_nodes, Factors(*factors))
+
+    def update_sides(self, stump: WireStump, table: CellTable) -> None:
+        """Multiply weights by the factors of their side of a stump."""
+        self._rows.update_sides(stump, table)
+
+    def update_cells(self, nodes: Sequence[int], table: CellTable) -> None:
+        """Multiply weights by the factors of their node."""
+        nothing = np.empty(0, np.int8)
+        self._rows.update_cells([Leaf(self._nodes[node], (), nothing) for node in nodes], table)
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """The weights of an earlier state."""
@@ -408,11 +419,28 @@ class ShardServer:
         self, target: Target, feature: int, threshold: int
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float, int]:
         """Sums of w_il y_il phi(x_i), mass, label sums, raw threshold, and values computed."""
+        return self._finish(target, feature, threshold, WeightedRows.label_totals, ())
+
+    def finish_sides(
+        self, target: Target, feature: int, threshold: int
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float, int]:
+        """As `finish`, with `WeightedRows.side_totals` (3, K)."""
+        return self._finish(target, feature, threshold, WeightedRows.side_totals, (3,))
+
+    def label_masses(self, target: Target) -> NDArray[np.float64]:
+        """Weight of each label in a target: float64 (K,)."""
+        if not self._n(target):
+            return np.zeros(self._weights.n_labels)
+        return self._read(target).label_masses()
+
+    def _finish(
+        self, target: Target, feature: int, threshold: int, sums_of: Any, shape: tuple[int, ...]
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64], float, int]:
         column = self._bank.column(feature)
         _, mass, sums = self._sums_of(target)
-        totals = np.zeros(sums.size)
+        totals = np.zeros((*shape, sums.size))
         if self._n(target):
-            totals = self._read(target).label_totals(column, threshold)
+            totals = sums_of(self._read(target), column, threshold)
         value = self._bank.threshold(feature, threshold)
         return totals, mass, sums, value, self._bank.values_computed
 

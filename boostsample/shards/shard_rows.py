@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from boostsample.errors import DataError
 from boostsample.hashing import sha256_of_json
 from boostsample.rows.local_rows import row_facts
-from boostsample.rows.protocol import Factors, Leaf, Searches, Stretch, StumpCut
+from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Target, WireStump
 from boostsample.shards.shard_targets import DriverSearch, ShardNode, ShardTarget, WholeNode
@@ -85,7 +84,7 @@ class ShardRows:
     def _wire(self, cut: StumpCut) -> WireStump:
         """A stump as in messages; the same object has the same key in a round."""
         if id(cut) not in self._stumps:
-            votes = np.asarray(cut.votes, np.int8)
+            votes = np.sign(cut.votes).astype(np.int8)
             stump = WireStump(len(self._stumps), int(cut.feature), int(cut.threshold), votes)
             self._stumps[id(cut)] = stump, cut  # the cut keeps its id while it is held
         return self._stumps[id(cut)][0]
@@ -126,12 +125,28 @@ class ShardRows:
                 content.append((node, stumps, np.asarray(leaf.votes, np.int8)))
         self._change(None, factors, "update_leaves", content)
 
+    def update_sides(self, cut: StumpCut, table: CellTable) -> None:
+        """Multiply the weights by the factors of the side of a stump; sent with the next request."""
+        self._change(None, table, "update_sides", self._wire(cut))
+
+    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
+        """Multiply the weights by the factors of their leaf; sent with the next request."""
+        filled = [at for at, leaf in enumerate(leaves) if leaf.stretch[0] < leaf.stretch[1]]
+        filled.sort(key=lambda at: leaves[at].stretch)
+        nodes = [self._nodes[leaves[at].stretch].target.node for at in filled]
+        self._change(None, table[filled], "update_cells", nodes)
+
     def _change(
-        self, predicted: NDArray[np.float64] | None, factors: Factors, name: str, base: Any
+        self,
+        predicted: NDArray[np.float64] | None,
+        factors: Factors | CellTable,
+        name: str,
+        base: Any,
     ) -> None:
-        self._exchange.change(name, base, tuple(factors))
+        numbers: Any = tuple(factors) if isinstance(factors, Factors) else factors
+        self._exchange.change(name, base, numbers)
         self._whole.changed(predicted)
-        digits = struct.pack("<2d", *factors)
+        digits = np.asarray(numbers, "<f8").tobytes()
         self.digest = hashlib.sha256(self.digest.encode() + digits).hexdigest()
 
     def facts(self) -> dict[str, object]:

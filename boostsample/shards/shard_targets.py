@@ -44,6 +44,7 @@ from boostsample.rows.sampling_schemes import (
     samples_are_joined,
 )
 from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
+from boostsample.rows.weighted_rows import SideSums, of_sides
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Draw, Target, histogram_bins
 from boostsample.threads import Threads
@@ -399,15 +400,32 @@ class ShardTarget:
 
     def label_sums(self, feature: int, threshold: int) -> NDArray[np.float64]:
         """As of `TargetRows`. One exchange."""
-        number = feature if self._members is None else int(self._members[feature])
-        cut = self.node.target, number, threshold
-        answers = self.node.exchange.ask("finish", *cut)
+        totals = self._finish("finish", feature, threshold)
+        self.driver.finished = self.node.target, self._number(feature), threshold
+        self.driver.totals = totals
+        return np.asarray(np.add.reduce(totals) / self.mass)
+
+    def side_sums(self, feature: int, threshold: int) -> SideSums:
+        """As of `MassTargetRows`. One exchange."""
+        totals = self._finish("finish_sides", feature, threshold)
+        return of_sides(np.asarray(np.add.reduce(totals) / self.mass))
+
+    def label_masses(self) -> NDArray[np.float64]:
+        """As of `MassTargetRows`. One exchange."""
+        return np.asarray(np.add.reduce(self.node.exchange.ask("label_masses", self.node.target)))
+
+    def _finish(self, name: str, feature: int, threshold: int) -> NDArray[np.float64]:
+        """Sums of a stump in each shard (M, ...); keeps its raw threshold."""
+        cut = self.node.target, self._number(feature), threshold
+        answers = self.node.exchange.ask(name, *cut)
         parts, masses, sums, values, computed = zip(*answers, strict=True)
         self.node.know(masses, sums)
-        driver = self.driver
-        driver.finished, driver.totals = cut, np.array(parts)
-        driver.value, driver.values_computed = values[0], sum(computed)
-        return np.asarray(np.add.reduce(driver.totals) / self.mass)
+        self.driver.finished = ()
+        self.driver.value, self.driver.values_computed = values[0], sum(computed)
+        return np.array(parts)
+
+    def _number(self, feature: int) -> int:
+        return feature if self._members is None else int(self._members[feature])
 
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """As of `TargetRows`. One exchange."""

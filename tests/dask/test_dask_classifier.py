@@ -42,9 +42,11 @@ def fitted(client: Any, arrays: tuple[Any, Any]) -> DaskBoostSampleClassifier:
     return DaskBoostSampleClassifier("laminating", client=client, **settings).fit(*arrays)
 
 
-@pytest.mark.parametrize("steps", [{"learning_rate": 1.0}, {"smoothing": 0.01}])
+@pytest.mark.parametrize(
+    "steps", [{"learning_rate": 1.0}, {"smoothing": 0.01}, {"objective": "real-mh"}]
+)
 def test_full_makes_the_choices_of_one_machine(
-    client: Any, digits: Any, arrays: Any, steps: dict[str, float]
+    client: Any, digits: Any, arrays: Any, steps: dict[str, Any]
 ) -> None:
     settings: dict[str, Any] = {"learner": "stump", "n_rounds": 12, "random_state": 0, **steps}
     here = BoostSampleClassifier("full", **settings).fit(*digits)

@@ -43,6 +43,15 @@ def test_lost_shards_change_no_bit(strategy: str, learner: str, late: bool) -> N
         assert booster.exchange.n_lost == shards.lost > 0
 
 
+@pytest.mark.parametrize("learner", LEARNERS[::2])
+def test_lost_shards_change_no_bit_of_real_values(learner: str) -> None:
+    straight = bits(trained(shard_booster(learner=learner, objective="real-mh")))
+    shards = LosingShards(small_sources(), random_losses(0, 2000, 3), late=True)
+    booster = shard_booster(learner=learner, shards=shards, objective="real-mh")
+    assert bits(trained(booster)) == straight
+    assert booster.exchange.n_lost == shards.lost > 0
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_every_exchange_can_be_the_one(learner: str) -> None:
     """Loading, too: each shard is lost at each exchange of a short run."""

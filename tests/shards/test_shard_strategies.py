@@ -11,6 +11,7 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
+from boostsample.objectives import RealMH
 from boostsample.registry import STRATEGIES, make_strategy
 from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
@@ -19,6 +20,8 @@ from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from boostsample.testing.strategies import noisy_strategy_problem, run_strategy
 from tests.compiled import slow_without_jit
 from tests.problems import bank_of, noisy_labels, table
+from tests.shards.shard_runs import shard_booster
+from tests.shards.test_shard_losses import bits, trained
 from tests.strategies.test_full import training_set
 from tests.strategies.test_strategies import WITH_LEARNERS
 
@@ -92,20 +95,24 @@ def test_the_checks_run_over_shards() -> None:
     assert "messages" not in outside
 
 
-def compare(X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str) -> None:
-    """The same features, thresholds and votes; edges within 1e-6, most within 1e-12."""
+def compare(
+    X: Any, Y: Any, n_shards: int, rounds: int, learner: str, init: str, objective: str = "mh"
+) -> None:
+    """The same features, thresholds and votes; values and edges within 1e-6, most within 1e-12."""
     bank = bank_of(X)
-    settings: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0}
+    settings: Any = {"n_rounds": rounds, "weight_init": init, "rng": 0, "objective": objective}
     alone = Booster(bank, None, Y, "full", learner, **settings)
     shards = LocalShards(array_sources(bank, Y, n_shards))
     many = ShardBooster(shards, "full", learner, **settings)
     for number in range(1, rounds + 1):
         want, over_shards = alone.next_round(), many.next_round()
         parts = [
-            [(t.feature, t.threshold, t.value, t.votes.tolist()) for t in each.terms]
+            [(t.feature, t.threshold, t.value, t.parent, t.side) for t in each.terms]
             for each in (want, over_shards)
         ]
         assert parts[0] == parts[1], number
+        votes = [np.stack([t.votes for t in each.terms]) for each in (want, over_shards)]
+        np.testing.assert_allclose(*votes, atol=1e-6 if votes[0].dtype.kind == "f" else 0.0)
         assert over_shards.edge == pytest.approx(want.edge, abs=1e-6), number
         for a, b in zip(want.rows, over_shards.rows, strict=True):
             assert b["edge_estimated"] == pytest.approx(a["edge_estimated"], abs=1e-6)
@@ -129,3 +136,44 @@ def test_small_tables(learner: str, n_labels: int, n_shards: int) -> None:
     X = table(90)
     X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
     compare(X, noisy_labels(90, n_labels), n_shards, 12, learner, "uniform")
+
+
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "real-mh:abstains=1"])
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+def test_objectives_of_real_values(learner: str, n_labels: int, objective: str) -> None:
+    if "abstains" in objective and learner != "stump":
+        pytest.skip("trees do not abstain")
+    X = table(90)
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    compare(X, noisy_labels(90, n_labels), 3, 12, learner, "balanced", objective)
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+def test_runs_of_real_values_continue(learner: str) -> None:
+    """From a state, and from a small state and its terms."""
+    straight = shard_booster("laminating", learner, objective="real-mh")
+    rounds = trained(straight)
+    other = shard_booster("laminating", learner, objective="real-mh")
+    first = [other.next_round() for _ in range(3)]
+    restored, replayed = (
+        shard_booster("laminating", learner, objective="real-mh") for _ in range(2)
+    )
+    restored.restore(other.state())
+    of_terms = [done.terms for done in first], [done.edge for done in first]
+    replayed.replay(*of_terms, other.small_state())
+    for continued in (restored, replayed):
+        assert bits(trained(continued)) == bits(rounds[3:])
+
+
+class OwnWeights(RealMH):
+    """Weights of labels of its own."""
+
+    def label_weights(self, Y: Any, weights: Any) -> Any:
+        return 2.0 * weights
+
+
+@pytest.mark.parametrize("objective", ["m1", "samme", "rank", "bagging", OwnWeights()])
+def test_objectives_that_are_refused(objective: Any) -> None:
+    with pytest.raises(SettingError, match="over shards, weights must follow from scores"):
+        shard_booster(objective=objective)
