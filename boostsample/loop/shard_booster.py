@@ -10,8 +10,8 @@ from boostsample.errors import SettingError, ShardError, unknown
 from boostsample.family import Family
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
-from boostsample.records import Round
 from boostsample.objective import Objective
+from boostsample.records import Round
 from boostsample.registry import make_learner, make_objective
 from boostsample.rows.weights import WEIGHT_INITS
 from boostsample.shards.exchange import Exchange, Transport

@@ -126,11 +126,11 @@ class ShardRows:
         self._change(None, factors, "update_leaves", content)
 
     def update_sides(self, cut: StumpCut, table: CellTable) -> None:
-        """Multiply the weights by the factors of the side of a stump; sent with the next request."""
+        """Multiply the weights by the factors of the side of a stump, as `update` does."""
         self._change(None, table, "update_sides", self._wire(cut))
 
     def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
-        """Multiply the weights by the factors of their leaf; sent with the next request."""
+        """Multiply the weights by the factors of their leaf, as `update_leaves` does."""
         filled = [at for at, leaf in enumerate(leaves) if leaf.stretch[0] < leaf.stretch[1]]
         filled.sort(key=lambda at: leaves[at].stretch)
         nodes = [self._nodes[leaves[at].stretch].target.node for at in filled]
