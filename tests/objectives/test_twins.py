@@ -1,7 +1,13 @@
-"""Objectives under `full` against naive boosters on the same cuts, round by round."""
+"""Objectives under `full` against naive boosters on the same cuts, round by round.
+
+    python -m tests.objectives.test_twins letter stump 200 --data-dir DIR
+
+compares all objectives on all training rows of a data set, which takes hours for Letter.
+"""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -209,3 +215,32 @@ def test_strategies_take_labels_of_0(strategy: str) -> None:
     edges = [booster.next_round().edge for _ in range(10)]
     assert edges[0] > 0.2
     assert booster.next_round().rows[-1]["log10_loss"] < -0.05
+
+
+def main() -> None:
+    """Compare all objectives on a data set, for as many rounds as wanted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", help="breast-cancer, or a data set of `boostsample list data`")
+    parser.add_argument("learner")
+    parser.add_argument("rounds", type=int)
+    parser.add_argument("--objectives", default=",".join(ALL))
+    parser.add_argument("--data-dir")
+    options = parser.parse_args()
+    if options.data == "breast-cancer":
+        X, y = load_breast_cancer(return_X_y=True)
+    else:
+        data = load_dataset(options.data, data_dir=options.data_dir, download=False)
+        X, y = np.asarray(data.X).reshape(len(data.X), -1), data.y
+        X, y = (X, y) if data.n_train is None else (X[: data.n_train], y[: data.n_train])
+    Y = encode(y, int(max(y)) + 1)
+    for objective in options.objectives.split(","):
+        if objective == "rank" and (Y.shape[1] > 1 or len(y) > 1000):
+            continue
+        if objective == "abstain" and options.learner != "stump":
+            continue
+        twins = compare(np.asarray(X, np.float32), Y, objective, options.learner, options.rounds)
+        print(f"{objective}: equal over {len(twins.rounds)} rounds", flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()
