@@ -61,6 +61,7 @@ from boostsample.classifier.inputs.held_rows import (
     check_held,
     eval_sets,
     held_labels,
+    queries_of,
     validation_is_used,
 )
 from boostsample.classifier.inputs.seen_columns import SeenColumns
@@ -351,6 +352,7 @@ class BoostSampleClassifier(
         y_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
         eval_set: Sequence[tuple[Any, ...]] | None = None,
+        groups: ArrayLike | None = None,
     ) -> BoostSampleClassifier:
         """Boost on the examples X and their labels y.
 
@@ -384,6 +386,8 @@ class BoostSampleClassifier(
         eval_set : sequence of (X, y) or (X, y, sample_weight), optional
             Further sets, only scored by `eval_metric`: columns ``eval_set_0``, ``eval_set_1``, ...
             of `history_`. They decide nothing; that do the rows held out, or `X_val`.
+        groups : array, shape (n,), optional
+            The query of each row, for the objective "rank"; no query is divided by rows held out.
 
         Returns
         -------
@@ -410,7 +414,8 @@ class BoostSampleClassifier(
         columns = None if start is None else start.columns
         X = frame_of(X)
         inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
-        rows, classes, multi_label, seen, _ = inputs
+        rows, classes, multi_label, seen, weighted = inputs
+        rows = rows._replace(queries=queries_of(groups, weighted, self.objective))
         families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
         seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)

@@ -107,6 +107,7 @@ class FitRun:
             learning_rate=settings.learning_rate,
             smoothing=settings.smoothing,
             objective=settings.objective,
+            groups=None if rows.queries is None else rows.queries[train],
         )
 
     def committee(self, n_rounds: int) -> Committee:

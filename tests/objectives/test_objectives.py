@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris
 
 from boostsample import Booster, BoostSampleClassifier, boost
+from boostsample.classifier.fit_run import FitRun
 from boostsample.errors import DataError, SettingError
+from boostsample.labels import encode
 from boostsample.records import Round
 from boostsample.registry import OBJECTIVES
 from tests.compiled import slow_without_jit
@@ -151,3 +153,71 @@ def test_groups_of_rank_are_the_queries() -> None:
     Y = np.where(y, 1, -1).astype(np.int8)[:, None]
     made = Booster(bank_of(X), None, Y, "full", objective="rank", groups=groups, rng=0)
     assert made.next_round().terms[0].feature == 1
+
+
+def queries() -> tuple[Any, Any, Any]:
+    """Rows of 40 queries; the first column says which rows of a query are relevant."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 6)
+    X = rng.integers(0, 20, (240, 5)).astype(np.float32)
+    shift = rng.integers(0, 20, 40)[groups]  # says nothing within a query
+    y = (X[:, 0] + rng.normal(0.0, 3.0, 240) > 10).astype(int)
+    X[:, 1] += shift
+    return X, y, groups
+
+
+def test_fit_takes_queries() -> None:
+    X, y, groups = queries()
+    settings: Any = {"strategy": "full", "learner": "stump", "n_rounds": 8, "learning_rate": 1.0}
+    settings["random_state"] = 0
+    names = [f"query {k}" for k in groups]
+    model = BoostSampleClassifier(objective="rank", **settings).fit(X, y, groups=names)
+    booster = Booster(
+        bank_of(X), None, encode(y, 2), "full", n_rounds=8, objective="rank", groups=groups, rng=0
+    )
+    edges = [booster.next_round().edge for _ in range(8)]
+    np.testing.assert_allclose([row["edge"] for row in model.history_], edges, rtol=1e-6)
+    alone = BoostSampleClassifier(objective="rank", **settings).fit(X, y)
+    assert alone.history_[0]["edge"] != model.history_[0]["edge"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"calibration": "temperature"}])
+def test_rows_held_out_divide_no_query(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, groups = queries()
+    parts: list[Any] = []
+    booster = FitRun.booster
+
+    def kept(self: FitRun, train: Any, *arguments: Any) -> Any:
+        parts.append(train)
+        return booster(self, train, *arguments)
+
+    monkeypatch.setattr(FitRun, "booster", kept)
+    n_rounds = "auto" if not settings else 5
+    BoostSampleClassifier(objective="rank", n_rounds=n_rounds, random_state=0, **settings).fit(
+        X, y, groups=groups, eval_set=[(X, y)]
+    )
+    assert parts
+    for train in parts:
+        assert train.size < len(X)
+        assert np.bincount(groups[train]).tolist() == [
+            6 if k in groups[train] else 0 for k in range(groups[train].max() + 1)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "groups", "message"),
+    [
+        ({"objective": "mh"}, np.zeros(240), "groups are queries of rows to rank"),
+        ({}, np.zeros(7), "one query for each of the 240 rows"),
+        ({"early_stopping": True}, np.zeros(240), "one query cannot be divided"),
+    ],
+)
+def test_queries_that_do_not_fit(settings: Any, groups: Any, message: str) -> None:
+    X, y, _ = queries()
+    model = BoostSampleClassifier(
+        **{"objective": "rank", "n_rounds": 3, "random_state": 0, **settings}
+    )
+    with pytest.raises((SettingError, DataError), match=message):
+        model.fit(X, y, groups=groups)

@@ -19,6 +19,7 @@ from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
+from boostsample.registry import make_objective
 from boostsample.threads import Threads
 
 CALIBRATIONS = (None, "auto", "rule", "temperature")
@@ -30,7 +31,7 @@ class FitRows(NamedTuple):
     `examples` are numbers (n, ...), a sparse matrix in CSC format, or an array of objects; `train`
     and `watched` positions of rows. `held` has those that each member of a committee leaves out, or
     one part that nobody trains on. `scores` float64 (n, K) are those of the model that the fit
-    continues, at most `largest`.
+    continues, at most `largest`. `queries` (n,) are numbers 0, 1, ...; of rows that were joined -1.
     """
 
     examples: Any
@@ -41,6 +42,7 @@ class FitRows(NamedTuple):
     watched: tuple[NDArray[np.int64], ...] = ()
     scores: NDArray[np.float64] | None = None
     largest: float = 0.0
+    queries: NDArray[np.int64] | None = None
 
     @classmethod
     def of(cls, examples: Any, labels: NDArray[np.int8], weight: NDArray[np.float64]) -> Self:
@@ -50,12 +52,27 @@ class FitRows(NamedTuple):
 
     def split(self, fraction: Any, rng: np.random.Generator, multi_label: bool) -> Self:
         """With a part of the rows held out, see `held_out`."""
-        train, held = held_out(self.labels, fraction, rng, multi_label)
+        if self.queries is None:
+            train, held = held_out(self.labels, fraction, rng, multi_label)
+        else:
+            n_queries = int(self.queries.max()) + 1
+            n_held = min(max(round(_fraction(fraction) * n_queries), 1), n_queries - 1)
+            is_held = (rng.permutation(n_queries) < n_held)[self.queries]
+            train, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
+            if not held.size:
+                raise DataError(
+                    "one query cannot be divided into rows to train on and rows held out; give "
+                    "X_val and y_val, or set n_rounds without early_stopping and calibration"
+                )
         return self._replace(train=train, held=(held,))
 
     def left_out(self, n_members: int, rng: np.random.Generator, multi_label: bool) -> Self:
         """With a part of the rows for each member to leave out, if they suffice; see `folds`."""
-        held = folds(self.labels, n_members, rng, multi_label)
+        if self.queries is None:
+            held = folds(self.labels, n_members, rng, multi_label)
+        else:
+            order = rng.permutation(int(self.queries.max()) + 1)[self.queries]
+            held = [np.flatnonzero(order % n_members == at) for at in range(n_members)]
         return self._replace(held=tuple(held) if all(part.size for part in held) else ())
 
     def joined(
@@ -73,7 +90,30 @@ class FitRows(NamedTuple):
             weight=np.concatenate([self.weight, weights[weighted]]),
             held=self.held if watched else (added,),
             watched=(*self.watched, added) if watched else self.watched,
+            queries=None
+            if self.queries is None
+            else np.append(self.queries, np.full(weighted.size, -1)),
         )
+
+
+def queries_of(
+    groups: Any, weighted: NDArray[np.bool_], objective: Any
+) -> NDArray[np.int64] | None:
+    """Numbers 0, 1, ... of the queries of rows with weight; errors if `groups` do not fit."""
+    if groups is None:
+        return None
+    if not make_objective(objective).ranks:
+        raise SettingError(
+            f"groups are queries of rows to rank, but the objective is {objective!r}; use "
+            "objective='rank', or groups=None"
+        )
+    values = np.asarray(groups)
+    if values.shape != weighted.shape:
+        raise DataError(
+            f"groups must be one query for each of the {weighted.size} rows of X, got shape "
+            f"{values.shape}"
+        )
+    return np.asarray(np.unique(values[weighted], return_inverse=True)[1], np.int64)
 
 
 def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
