@@ -147,8 +147,8 @@ class FitRun:
         rows, n_members = self.inputs.rows, self.n_members
         weights = np.zeros(self.inputs.weighted.size)
         trained = np.flatnonzero(self.inputs.weighted)[rows.train]
-        of_these = isinstance(booster, Booster) and booster.round == len(rounds)
-        if of_these and not booster.objective.resamples:
+        whole, resamples = booster.round == len(rounds), booster.objective.resamples
+        if isinstance(booster, Booster) and whole and not resamples:
             weights[trained] = booster.example_weights()
             return weights
         if self.code is not None:  # the labels that are boosted

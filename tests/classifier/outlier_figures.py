@@ -46,7 +46,8 @@ def weights(**settings: Any) -> Callable[[Any, Any, int], NDArray[np.float64]]:
     """Suspicion by the weights of a fit."""
 
     def of(X: Any, y: Any, seed: int) -> NDArray[np.float64]:
-        return BoostSampleClassifier(random_state=seed, **settings).fit(X, y).example_weights_
+        model = BoostSampleClassifier(random_state=seed, **settings).fit(X, y)
+        return np.asarray(model.example_weights_)
 
     return of
 

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_iris
 
-import boostsample.estimator
 from boostsample import BoostSampleClassifier
+from boostsample.classifier.fit_run import train
 from boostsample.kernels.array_layout import matrix_of_rows
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
@@ -30,7 +30,7 @@ def naive_weights(
     for i in range(len(Y)):
         for k in range(Y.shape[1]):
             weights[i] += u[i, k] * math.exp(-Y[i, k] * scores[i, k])
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def data(n_classes: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -50,13 +50,11 @@ def test_weights_of_the_booster_and_of_its_scores(
     objective: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boosters: list[Booster] = []
-    train = boostsample.estimator.train
-
     def remember(booster: Any, *args: Any, **kwargs: Any) -> Any:
         boosters.append(booster)
         return train(booster, *args, **kwargs)
 
-    monkeypatch.setattr(boostsample.estimator, "train", remember)
+    monkeypatch.setattr("boostsample.estimator.train", remember)
     X, y, user = data(n_classes)
     rate = 1.0 if objective == "bagging" else 0.5
     settings: dict[str, Any] = {"objective": objective, "learning_rate": rate, "random_state": 0}
