@@ -50,6 +50,7 @@ def test_weights_of_the_booster_and_of_its_scores(
     objective: str, n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     boosters: list[Booster] = []
+
     def remember(booster: Any, *args: Any, **kwargs: Any) -> Any:
         boosters.append(booster)
         return train(booster, *args, **kwargs)
