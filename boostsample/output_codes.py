@@ -201,7 +201,8 @@ def _random(
     """The code with the largest least distance of two words, of up to 1,000 random codes.
 
     Allwein et al. 2000, section 6: 10 log2 K bits by default, of sparse ones 15 log2 K, rounded up,
-    at most all different ones. A bit that is 0 in a word counts half in its distances.
+    at most all different ones. The distance is the number of bits of opposite signs. They count a
+    bit that is 0 half; then the best sparse codes have pairs of classes that no bit tells apart.
     """
     k = n_classes
     most = 2 ** (k - 1) - 1 if name == DENSE else (3**k - 2 ** (k + 1) + 1) // 2
@@ -218,8 +219,8 @@ def _random(
         matrix = _drawn(name, n_bits, k, rng)
         if matrix is None or not matrix.any(axis=1).all():
             continue
-        of_words = matrix.astype(np.float64)
-        distance = 0.5 * (n_bits - of_words @ of_words.T)
+        of_words, used = matrix.astype(np.float64), (matrix != 0).astype(np.float64)
+        distance = 0.5 * (used @ used.T - of_words @ of_words.T)
         np.fill_diagonal(distance, np.inf)
         if distance.min() > largest and len(np.unique(matrix, axis=0)) == k:
             best, largest = matrix, float(distance.min())

@@ -57,9 +57,9 @@ def test_codes_are_valid_codes(code: str, n_classes: int) -> None:
     assert np.any(matrix == 0) == code.startswith("sparse")
 
 
-def least_distance(matrix: NDArray[np.int8]) -> float:
-    distances: list[float] = [
-        sum((1 - a * b) / 2 for a, b in zip(first, second, strict=True))
+def least_distance(matrix: NDArray[np.int8]) -> int:
+    distances: list[int] = [
+        sum(a * b < 0 for a, b in zip(first, second, strict=True))
         for first, second in itertools.combinations(matrix.tolist(), 2)
     ]
     return min(distances)

@@ -127,7 +127,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
         "learner": plan.learner,
         **({"learner_class": learner} if learner else {}),
         "weights": plan.weights,
-        **plan.step_settings,  # keys of full steps are as before
+        **plan.run_settings,  # keys of full steps are as before
         **plan.limits,  # as are those of runs without limits
         "seed": plan.seed,
         "n_rounds": plan.n_rounds if n_rounds is None else n_rounds,

@@ -29,6 +29,7 @@ from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import RunFile, start_of
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.scoring import TermArrays
+from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
@@ -86,7 +87,10 @@ class TrainingSplit:
             name=data.name,
             **plan.bank.settings,
         )
+        self.code = prepared.code(repetition)
         self.labels = encode(data.y[self.train_rows], data.n_classes)
+        if self.code is not None:
+            self.labels = self.code.encode(self.labels)
 
     def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
@@ -111,9 +115,8 @@ class TrainingSplit:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
         data, rows = self.prepared.data, (self.train_rows, self.test_rows)
         at = task.points, task.marks
-        return evaluate_cell(
-            self.bank, *rows, data.y, data.n_classes, rounds, *at, watch.check, data.groups
-        )
+        how = watch.check, data.groups, self.code
+        return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *at, *how)
 
 
 def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
@@ -280,11 +283,13 @@ def evaluate_cell(
     marks: Collection[int],
     check: Callable[[], None],
     groups: NDArray[np.int64] | None = None,
+    code: OutputCode | None = None,
 ) -> dict[str, NDArray[np.generic]]:
     """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
 
     `y` are class codes (or 0 and 1 for each label) of all rows of the bank, `groups` the queries of
-    all rows. At `points` the error and the metrics of scores are computed, at `marks` also ROC area
+    all rows. With a `code`, the model has scores of bits, which are decoded; margins are those of
+    the bits. At `points` the error and the metrics of scores are computed, at `marks` also ROC area
     and margins; numbers beyond the last round are replaced by it. `check` is called in each round;
     its exceptions end the scoring.
     """
@@ -294,7 +299,9 @@ def evaluate_cell(
     step = -(-train_rows.size // _MOST_TRAINING)
     seen = train_rows[::step]
     signs = [encode(y[rows], n_classes) for rows in (seen, test_rows)]
-    train, test = (Scores(bank, rows, signs[0].shape[1]) for rows in (seen, test_rows))
+    of_bits = signs if code is None else list(map(code.encode, signs))
+    n_bits = of_bits[0].shape[1]
+    train, test = (Scores(bank, rows, n_bits) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
     others: dict[str, list[float]] = {name: [] for name in (*CLASS_METRICS, *RANK_METRICS)}
@@ -303,10 +310,11 @@ def evaluate_cell(
         check()
         test.add(terms)
         train.add(terms)
-        total += float(TermArrays(terms, signs[0].shape[1]).largest[0])
+        total += float(TermArrays(terms, n_bits).largest[0])
         if stumps not in at_points:
             continue
-        scores = test.current()
+        of_test_rows = test.current()
+        scores = of_test_rows if code is None else code.decode(of_test_rows)
         errors.append(error_percent(scores, y[test_rows]))
         for name, metric in CLASS_METRICS.items():
             others[name].append(metric(scores, y[test_rows]))
@@ -314,7 +322,7 @@ def evaluate_cell(
             others[name].append(rank_metric(scores, y[test_rows], of_test))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
-            both = zip((train.current(), scores), signs, strict=True)
+            both = zip((train.current(), of_test_rows), of_bits, strict=True)
             margins.append([evaluate_margins(*scored, total) for scored in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
@@ -377,8 +385,10 @@ def evaluate_margins(
 ) -> NDArray[np.int64]:
     """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).
 
-    `total` is the sum of the alphas; if it is 0, all margins are 0.
+    `total` is the sum of the alphas; if it is 0, all margins are 0. Labels of 0 have no margin.
     """
     margins = scores * signs / total if total > 0 else np.zeros(scores.shape)
-    counts, _ = np.histogram(np.clip(margins, -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0))
+    counts, _ = np.histogram(
+        np.clip(margins[signs != 0], -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0)
+    )
     return counts.astype(np.int64)

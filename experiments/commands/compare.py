@@ -87,6 +87,8 @@ if TYPE_CHECKING:
 @options.learning_rate_option
 @options.smoothing_option
 @options.objective_option
+@options.code_option
+@options.decoding_option
 @options.max_seconds_option
 @options.max_looks_option
 @options.seed_option
@@ -259,7 +261,7 @@ def _print_comparison(comparison: Results, prepared: Prepared) -> None:
     sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
     families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
     plan = prepared.plan
-    learner = learner_label({"learner": plan.learner, **plan.step_settings, **plan.limits})
+    learner = learner_label({"learner": plan.learner, **plan.run_settings, **plan.limits})
     print_line(
         f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
         f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "

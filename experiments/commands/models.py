@@ -88,6 +88,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     metavar="NAME:SETTING=VALUE",
     help="What is boosted (boostsample list objectives).  [default: mh, discrete AdaBoost.MH]",
 )
+@options.code_option
+@options.decoding_option
 @click.option(
     "--budget",
     metavar="LOOKS|10N",
@@ -404,9 +406,12 @@ def explain(
     held = None
     if data is not None:
         held = held_importances(loaded, *read_known_rows(loaded, data, target))
+    names = loaded.classes_.tolist()
+    if loaded.code_ is not None:
+        names = [f"bit {number}" for number in range(loaded.code_.n_bits)]
     explanation = explained(
         loaded.model_,
-        loaded.classes_.tolist(),
+        names,
         n_features=n_features,
         importances=getattr(loaded, "term_importances_", None),
     )

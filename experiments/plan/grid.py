@@ -136,7 +136,7 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
         "budget": plan.budget,
         "weight_init": plan.weights,
         "learner": plan.learner,
-        **plan.step_settings,
+        **plan.run_settings,
         **plan.limits,
         "seed": plan.seed,
         "draws": plan.draws,
@@ -284,8 +284,9 @@ _ITEMS: dict[str, Callable[..., Any]] = {
 }
 """Parsers of the items of arrays: item, items before it, its place in the file, errors."""
 _NUMBERS = ("repeats", "budget", "weight_init", "learner", "objective", "seed", "draws")
+_TEXTS = ("title", "bank", "code", "decoding")
 _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
-    **dict.fromkeys(("title", "bank"), ((str,), "text in quotes")),
+    **dict.fromkeys(_TEXTS, ((str,), "text in quotes")),
     **dict.fromkeys(("tune", "history"), ((bool,), "true or false")),
     **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
     **dict.fromkeys(("learning_rate", "smoothing"), ((int, float), "a number as in 0.1")),

@@ -27,6 +27,7 @@ from boostsample.experiments.data.table_reader import (
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.loop.run_limits import RunLimits
+from boostsample.output_codes import ONE_VS_REST, check_code_settings
 from boostsample.registry import make_objective
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads import n_threads
@@ -86,6 +87,8 @@ class Plan:
         As of `Booster`.
     objective : str
         Name of what is boosted, with settings if need be, see `boostsample.objectives`.
+    code, decoding : str
+        Output code of the classes and how it is decoded, by name, see `boostsample.output_codes`.
     max_seconds : float or None
         Seconds of the rounds of a run at which it ends, without scoring; its number of rounds
         depends on the machine.
@@ -131,6 +134,8 @@ class Plan:
     learning_rate: float = 1.0
     smoothing: float = 0.0
     objective: str = MH
+    code: str = ONE_VS_REST
+    decoding: str = "loss"
     max_seconds: float | None = None
     max_looks: int | None = None
     seed: int = 0
@@ -170,6 +175,7 @@ class Plan:
         make_learner(self.learner)
         StepSize(self.learning_rate, self.smoothing)
         make_objective(self.objective)
+        check_code_settings(self.code, self.decoding)
         RunLimits(self.max_seconds, self.max_looks)
         if self.budget is not None:
             parse_budget(self.budget)
@@ -201,6 +207,13 @@ class Plan:
         pairs = {name: (getattr(steps, name), getattr(FULL_STEP, name)) for name in names}
         pairs["objective"] = self.objective, MH
         return {name: value for name, (value, full) in pairs.items() if value != full}
+
+    @property
+    def run_settings(self) -> dict[str, Any]:
+        """`step_settings`, and those of `code` and `decoding` that are not the default."""
+        usual = {"code": ONE_VS_REST, "decoding": "loss"}
+        of_code = {name: getattr(self, name) for name in usual}
+        return self.step_settings | {k: v for k, v in of_code.items() if v != usual[k]}
 
     @property
     def limits(self) -> dict[str, Any]:

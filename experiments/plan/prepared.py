@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,8 +23,9 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
-from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
+from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
 from boostsample.names import parse_name
+from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import default_families, families_by_name, registered_class
 from boostsample.strategy import FamilyInfo, Pool
 
@@ -67,6 +69,12 @@ class Prepared:
             return sha256_of_bytes(X.digest().encode(), sha256_of_arrays(y).encode())
         return sha256_of_arrays(X, y)
 
+    def code(self, repetition: int) -> OutputCode | None:
+        """The output code of a repetition; random ones are drawn for each, from the plan's seed."""
+        key = json.dumps(["code", self.plan.seed, repetition]).encode()
+        rng = np.random.default_rng(hashed_seed(key))
+        return make_output_code(self.plan.code, self.plan.decoding, self.data.n_classes, rng)
+
     def pool(self, repetition: int) -> Pool:
         """The features and examples that strategies draw from in a repetition."""
         sizes = [(family.name, family.n_features) for family in self.families]
@@ -81,7 +89,7 @@ class Prepared:
     @property
     def learner_in_use(self) -> str:
         """The learner with all its settings, given or by default, steps if not full, and limits."""
-        of_run = {**self.plan.step_settings, **self.plan.limits}
+        of_run = {**self.plan.run_settings, **self.plan.limits}
         name, settings = parse_name(self.plan.learner)
         parameters = inspect.signature(registered_class("learner", name)).parameters
         usual = {
@@ -148,6 +156,11 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
         plan = replace(plan, bank=Variant(form))
     splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
+    if everything.code(0) is not None and data.is_multilabel:
+        raise SettingError(
+            f"{data.name}: an output code is for one class in each row, but the rows have several "
+            "labels; leave --code and --decoding out"
+        )
     if plan.bank.name == "memory":
         _check_memory(everything)
     at = min(range(plan.repeats), key=lambda repetition: len(splits[repetition][0]))

@@ -66,7 +66,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "repeats": plan.repeats,
         "budget": None if plan.budget is None else str(plan.budget),
         "weights": plan.weights,
-        **plan.step_settings,
+        **plan.run_settings,
         **plan.limits,
         "seed": plan.seed,
         "history": plan.history,

@@ -28,12 +28,15 @@ def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def learner_label(settings: Mapping[str, Any]) -> str:
-    """The learner of a plan or a run, with the step size, objective and limits if not the default.
+    """The learner of a plan or a run, with step, objective, code and limits if not the default.
 
     >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
     'tree:n_leaves=8:learning_rate=0.1'
     """
-    of_run = ("learning_rate", "smoothing", "objective", "max_seconds", "max_looks")
+    of_run = (
+        *("learning_rate", "smoothing", "objective", "code", "decoding"),
+        *("max_seconds", "max_looks"),
+    )
     values = {name: settings[name] for name in of_run if name in settings}
     given = [f"{name}={f'{n:g}' if isinstance(n, float) else n}" for name, n in values.items()]
     return ":".join([str(settings["learner"]), *given])

@@ -84,6 +84,18 @@ objective_option = click.option(
     metavar="NAME:SETTING=VALUE",
     help="What is boosted (boostsample list objectives); mh is discrete AdaBoost.MH.",
 )
+code_option = click.option(
+    "--code",
+    default="one-vs-rest",
+    metavar="one-vs-rest|binary|exhaustive|dense:BITS|sparse:BITS",
+    help="Output code, whose bits are boosted in place of the classes (docs/codes.md).",
+)
+decoding_option = click.option(
+    "--decoding",
+    default="loss",
+    metavar="loss|hamming",
+    help="How scores of the bits of --code become scores of classes.",
+)
 max_seconds_option = click.option(
     "--max-seconds",
     type=float,

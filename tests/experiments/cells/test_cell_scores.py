@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
+from boostsample.errors import SettingError
 from boostsample.experiments.cells import training
+from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.cells.training import (
     MARGIN_BINS,
     Scores,
+    TrainingSplit,
+    TrainingWatch,
     area_under_roc,
     evaluate_cell,
     evaluate_margins,
+    train_cell,
 )
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant
 from boostsample.families import Columns
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.strategies import UniformNaive
+from tests.naive_objectives import hamming_decoding, loss_based_decoding
 
 
 def test_labels_of_one_sign_do_not_count() -> None:
@@ -65,6 +78,50 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
             np.testing.assert_array_equal(scores["margins"][part, number], counts)
         area = area_under_roc(model.decision_function(X[test], at), encode(y[test], 3))
         assert scores["auc"][number] == area
+
+
+@pytest.mark.parametrize("decoding", ["loss", "hamming"])
+def test_cells_of_a_code_are_decoded(decoding: str) -> None:
+    settings: dict[str, Any] = {"code": "sparse:9", "decoding": decoding, "objective": "real-mh"}
+    strategies = (Variant("uniform-naive"),)
+    families = (Variant("identity"),)
+    how: dict[str, Any] = {"strategies": strategies, "families": families, "marks": (3, 20)}
+    prepared = prepare(load_dataset("digits"), Plan(**how, repeats=2, **settings))
+    codes = [prepared.code(repetition) for repetition in range(2)]
+    assert codes[0] is not None
+    assert codes[1] is not None
+    assert not np.array_equal(codes[0].matrix, codes[1].matrix)
+    split = TrainingSplit(prepared, 1)
+    ((_, task),) = [[group[0] for group in task_groups(prepared)]]
+    cell = train_cell(split, task, TrainingWatch())
+    y, X, test = prepared.data.y, prepared.data.X, split.test_rows
+    matrix = codes[1].matrix
+    np.testing.assert_array_equal(split.labels, matrix[y[split.train_rows]])
+    terms = [term for of_round in cell.terms() for term in of_round]
+    model = Model(prepared.families, terms, 9)
+    twin = {"loss": loss_based_decoding, "hamming": hamming_decoding}[decoding]
+    for at in (3, 20):
+        wrong = twin(model.decision_function(X[test], at), matrix) != y[test]
+        assert cell.errors[at] == pytest.approx(100 * wrong.mean())
+    assert cell.errors[20] < 70
+    n_test = int(np.count_nonzero(matrix[y[test]]))
+    assert cell.arrays["margins"][1, -1].sum() == n_test
+    longer = prepare(
+        load_dataset("digits"), Plan(**{**how, "marks": (3, 30)}, repeats=2, **settings)
+    )
+    task = task_groups(longer)[1][0]
+    straight = train_cell(TrainingSplit(longer, 1), task, TrainingWatch())
+    resumed = train_cell(TrainingSplit(longer, 1), task, TrainingWatch(), cell)
+    assert "trained_anew" not in resumed.about
+    assert resumed.errors == straight.errors
+
+
+def test_rows_with_several_labels_have_no_code() -> None:
+    y = np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1]] * 10, np.int8)
+    X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
+    data = Dataset("several", X, y, ("a", "b", "c"))
+    with pytest.raises(SettingError, match="several: an output code is for one class"):
+        prepare(data, Plan(code="dense"))
 
 
 def test_error_percent() -> None:

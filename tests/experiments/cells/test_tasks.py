@@ -97,6 +97,7 @@ def test_a_key_does_not_depend_on_the_other_cells(data: Dataset) -> None:
         {"bank": Variant.parse("disk:tile_bytes=2000")},
         {"budget": "10N"},
         {"learning_rate": 1, "smoothing": 0},
+        {"code": "one-vs-rest", "decoding": "loss"},
     ],
 )
 def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, Any]) -> None:
@@ -112,6 +113,8 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
         {"seed": 1},
         {"learning_rate": 0.5},
         {"smoothing": 0.01},
+        {"code": "dense"},
+        {"decoding": "hamming"},
         {"max_looks": 10**12},
         {"max_seconds": 1000},
         {"bank": Variant("memory", {"reference": 20})},

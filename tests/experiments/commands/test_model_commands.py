@@ -188,6 +188,17 @@ def test_early_stopping_and_calibration(files: Path, cli: CommandLine) -> None:
     assert "--eval-metric is that of --early-stopping; add --early-stopping" in wrong
 
 
+def test_a_model_with_a_code(files: Path, cli: CommandLine) -> None:
+    cli(*FIT, "-o", "m.bsm", "--code", "sparse:5", "--decoding", "hamming")
+    model = BoostSampleClassifier.load("m.bsm")
+    assert model.code_ is not None
+    assert (model.code_.n_bits, model.code_.decoding) == (5, "hamming")
+    assert len(cli("predict m.bsm flowers.csv --proba").splitlines()) == 151
+    assert "error" in cli("evaluate m.bsm flowers.csv --target species")
+    assert "petal" in cli("explain m.bsm --data flowers.csv --target species")
+    assert "unknown code 'ecoc'" in cli.refused(*FIT, "-o", "n.bsm", "--code", "ecoc", silent=False)
+
+
 def test_a_limit_of_looks_is_named(files: Path, cli: CommandLine) -> None:
     out = cli(*FIT, "--max-looks", "1", "--max-seconds", "1000", "-o", "m.bsm")
     assert re.search(r": 1 rounds, .* looks; training ended early: max_looks=1 is reached\n", out)
