@@ -74,6 +74,8 @@ class Objective:
         Whether weights are in proportion to u_il exp(-y_il f_l(x_i)), as logistic draws need it.
     ranks : bool
         Whether weights are potentials of pairs of examples, one of each class, in a query.
+    colors : bool
+        Whether each round boosts one label, the colors of a random half of the classes.
     resamples : bool
         Whether each round begins with the initial weights times numbers of a bootstrap sample.
     measures_loss : bool
@@ -89,6 +91,7 @@ class Objective:
     reads_masses: bool = False
     exponential: bool = True
     ranks: bool = False
+    colors: bool = False
     resamples: bool = False
     measures_loss: bool = False
     ends_without_edge: str = ""

@@ -83,6 +83,7 @@ OBJECTIVES = {
     "samme": "boostsample.objectives.classes:SAMME",
     "rank": "boostsample.objectives.ensembles:RankBoost",
     "bagging": "boostsample.objectives.ensembles:Bagging",
+    "oc": "boostsample.objectives.coding:AdaBoostOC",
 }
 
 

@@ -465,6 +465,61 @@ class Rank(MH):
         return self.done(cells, r, step, self._pairs(self.weights) / before)
 
 
+class OC(MH):
+    """AdaBoost.OC (Schapire 1997, Figure 2): pseudo-loss of a coloring in each round.
+
+    `weights` are D~(i, c), 0 for the class y_i. Before each round call `color` with mu (K,). Scores
+    are sum alpha ([h(x) = mu(c)] - 1/2).
+    """
+
+    def first_weights(self, weight_init: str) -> Array:
+        """D~_1(i, c) = [c != y_i] / (N (K - 1)), by user weight."""
+        self.classes: NDArray[Any] = self.Y.argmax(axis=1)
+        wrong = np.zeros(self.Y.shape)
+        for i, y in enumerate(self.classes):
+            for c in range(self.n_labels):
+                wrong[i, c] = 0.0 if c == y else self.user_weight[i]
+        return np.asarray(wrong / wrong.sum())
+
+    def color(self, mu: NDArray[Any]) -> None:
+        """U_t = sum D~ [mu(y_i) != mu(c)] and D_t(i) = sum_c D~ [mu(y_i) != mu(c)] / U_t."""
+        self.mu = np.asarray(mu, np.float64)
+        self.own = self.mu[self.classes]
+        differs = self.own[:, None] != self.mu
+        self.share = float((self.weights * differs).sum())
+        self.of_examples = (self.weights * differs).sum(axis=1) / self.share
+
+    def search_rows(self) -> Array:
+        """D_t(i) mu(y_i): (N, 1)."""
+        return np.asarray((self.of_examples * self.own)[:, None])
+
+    def cell_sums(self, cells: NDArray[Any], n_cells: int) -> tuple[Array, Array]:
+        """Weights of the examples of each cell with mu(y_i) = +1 and -1."""
+        rows = self.search_rows()
+        plus = [np.maximum(rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
+        minus = [np.maximum(-rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
+        return np.array(plus), np.array(minus)
+
+    def add(self, cells: NDArray[Any], c: Array) -> Added:
+        """Pseudo-loss e, alpha = 1/2 log((1 - e) / e); D~ times exp(alpha ([y out] + [c in])).
+
+        The edge is that of h on D_t, the loss the mean over wrong classes of exp(f_c - f_y).
+        """
+        h = signs(c)[cells][:, 0]
+        inside = h[:, None] == self.mu
+        out = ~inside[np.arange(self.n_examples), self.classes]
+        penalty = out[:, None].astype(float) + inside
+        pseudo_loss = 0.5 * float((self.weights * penalty).sum())
+        alpha = self.learning_rate * 0.5 * math.log((1 - pseudo_loss) / pseudo_loss)
+        self.weights = self.weights * np.exp(alpha * (penalty - 1.0))
+        z = float(self.weights.sum())
+        self.weights /= z
+        self.log_loss += math.log(z)
+        self.scores += alpha * (inside - 0.5)
+        edge = float(np.abs((self.search_rows()[:, 0] * h).sum()))
+        return Added(edge, 0.5 * alpha * signs(c) * self.mu, z)
+
+
 NAIVE_BOOSTERS: dict[str, type[NaiveBooster]] = {
     "mh": MH,
     "real-mh": RealMH,
@@ -475,6 +530,7 @@ NAIVE_BOOSTERS: dict[str, type[NaiveBooster]] = {
     "samme": SAMME,
     "bagging": Bagging,
     "rank": Rank,
+    "oc": OC,
 }
 
 

@@ -33,7 +33,14 @@ from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha2
 from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets
 from boostsample.loop.numerics import NUMERICS
-from boostsample.loop.round_terms import is_stump, leaves_of, leaves_of_targets, terms_of
+from boostsample.loop.round_terms import (
+    is_stump,
+    leaves_of,
+    leaves_of_targets,
+    terms_of,
+    votes_of_bit,
+    votes_of_colors,
+)
 from boostsample.loop.target_search import TargetSearch
 from boostsample.objective import (
     AdaBoostMH,
@@ -44,6 +51,7 @@ from boostsample.objective import (
 )
 from boostsample.records import Pool, Round, Term, family_infos
 from boostsample.registry import make_learner, make_objective, make_strategy
+from boostsample.rows.colorings import Colorings
 from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import Leaf, ObjectiveRows, RunRows
@@ -168,7 +176,11 @@ class Booster:
             continued = f"sha256:{sha256_of_arrays(of_model)}"
             label_weights, log_loss = continued_weights(label_weights, labels, of_model)
         label_weights, unit = boosted.label_weights(labels, label_weights), None
-        pairs = None
+        pairs, colorings = None, None
+        if boosted.colors:
+            colorings = Colorings(labels, label_weights)
+            labels = np.ones((labels.shape[0], 1), np.int8)
+            label_weights = label_weights.sum(axis=1, keepdims=True)
         if boosted.classes:
             unit = float(label_weights[labels > 0].min())
         if groups is not None and np.shape(groups) != weighted.shape:
@@ -188,7 +200,7 @@ class Booster:
             weights.floor[: labels.shape[1]] = CLASS_FLOOR
         rules = SearchRules(boosted.two_sided, boosted.classes, boosted.maps_edges)
         of_bank = bank.reader(columns)
-        of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs)
+        of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs, colorings)
         of_run.compile(builder.one_search)
         if boosted.resamples:
             of_run.keep_initial()
@@ -216,7 +228,8 @@ class Booster:
         self.step_size = self.objective.step_size(learning_rate, smoothing, *size)
         self._rng = np.random.default_rng(rng)
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
-        if self.objective.resamples:
+        self._signs, self._share = np.ones(1, np.int8), 1.0  # of the coloring
+        if self.objective.resamples or self.objective.colors:
             self._resampling_seed = int(self._rng.integers(2**63))
         self.strategy = _unlearned(strategy)
         pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
@@ -284,19 +297,20 @@ class Booster:
         if self._grows:
             tree, values = self._search.grow()
             edge, leaves, same = tree.edge, tree.leaves(), False
-            terms = tree.terms(values, self.step_size.alpha(edge))
+            terms = tree.terms(values, self.step_size.alpha(self._share * edge))
         else:
             before = None if self._learner.one_search else self._rng.bit_generator.state
             targets = self._learned()
             self._refuse_products(targets)
             edge = self._edge_of(targets)
-            terms = terms_of(targets, self.step_size.alpha(edge))
+            terms = terms_of(targets, self.step_size.alpha(self._share * edge))
             leaves = [] if self._is_stump(terms) else leaves_of_targets(targets)
             # Other random numbers may break ties otherwise, and lead to other searches.
             same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._round += 1  # a round that fails does not count
         change = self._update_weights(terms, leaves, edge)
         rows = self._search.rows
+        terms = votes_of_colors(terms, self._signs)
         self._finish(rows, terms, edge, change, same)
         seconds = time.perf_counter() - started
         for row in rows:
@@ -316,6 +330,8 @@ class Booster:
     def _begin_round(self, number: int) -> None:
         if self.objective.resamples:
             self._local.resample([self._resampling_seed, number])
+        if self.objective.colors:
+            self._signs, self._share = self._local.color([self._resampling_seed, number])
         self._rows.begin(self._log_loss)
 
     def _edge_of(self, leaves: Sequence[Targets]) -> float:
@@ -331,7 +347,9 @@ class Booster:
 
     def _refuse_products(self, leaves: Sequence[Targets]) -> None:
         """SettingError for products of stumps whose sides have votes of their own."""
-        if not self.objective.two_sided or not any(leaf.stumps for leaf in leaves):
+        objective = self.objective
+        alone = objective.two_sided or objective.colors
+        if not alone or not any(leaf.stumps for leaf in leaves):
             return
         if not self._is_one_stump(leaves):
             raise SettingError(
@@ -400,10 +418,10 @@ class Booster:
         self, rows: list[dict[str, Any]], terms: list[Term], edge: float, change: float, same: bool
     ) -> None:
         """Set the loss and the columns of the round; ends at an edge of 1, or of 0 if `same`."""
-        if self.step_size.ends(edge):
+        if self.step_size.ends(self._share * edge):
             part = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {part}"
-        if edge <= NO_EDGE and self._search.hopeless and same:
+        if edge <= NO_EDGE and self._search.hopeless and same and not self.objective.colors:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
         if edge <= NO_EDGE:
             self._stopped = self.objective.ends_without_edge or self._stopped
@@ -423,7 +441,7 @@ class Booster:
         Votes of an edge that is 0 or ends the training change no weights.
         """
         step, rows, objective = self.step_size, self._rows, self.objective
-        cells: Any
+        edge, cells = self._share * edge, list[Any]()
         unchanged = not objective.measures_loss and (edge <= 0.0 or step.ends(edge))
         if unchanged or objective.resamples:
             return step.log_loss_change(edge)
@@ -444,6 +462,8 @@ class Booster:
             rows.update(terms[0], step.factors(edge, rows.mass))
         else:
             rows.update_leaves(leaves, step.factors(edge, rows.mass))
+        if objective.colors:
+            return math.log(self._local.uncolor())
         if objective.ranks:
             self._local.pair()
         return math.log(rows.mass) if objective.measures_loss else step.log_loss_change(edge)
@@ -489,6 +509,7 @@ class Booster:
         with self._unusable_after_an_error():
             for number, (terms, edge) in enumerate(zip(rounds, edges, strict=True), 1):
                 self._begin_round(number)
+                terms = votes_of_bit(terms, self._signs)
                 leaves = [] if self._is_stump(terms) else leaves_of(terms, self._targets())
                 self._update_weights(terms, leaves, edge)
             if not self._rows.replayed(state):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,25 @@ def _term(
 ) -> Term:
     place = stump.search, parent, side
     return Term(stump.feature, stump.threshold, stump.value, votes, alpha, below, *place)
+
+
+def votes_of_colors(terms: list[Term], signs: NDArray[np.int8]) -> list[Term]:
+    """Terms with votes of one label, multiplied by the signs of the classes."""
+    if signs.size == 1:
+        return terms
+    return [_with_votes(term, lambda votes: votes * signs) for term in terms]
+
+
+def votes_of_bit(terms: Sequence[Term], signs: NDArray[np.int8]) -> Sequence[Term]:
+    """The terms of which `votes_of_colors` made these."""
+    if signs.size == 1:
+        return terms
+    return [_with_votes(term, lambda votes: votes[:1] * signs[:1]) for term in terms]
+
+
+def _with_votes(term: Term, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Term:
+    below = None if term.below is None else change(term.below)
+    return replace(term, votes=change(term.votes), below=below)
 
 
 def leaves_of(terms: Sequence[Term], targets: Targets) -> list[Leaf]:

@@ -37,11 +37,11 @@ class RankBoost(Objective):
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
     ) -> StepSize:
         """Half of the steps of AdaBoost: a pair takes two of them."""
-        return RankStep(learning_rate, smoothing, n_examples)
+        return HalfStep(learning_rate, smoothing, n_examples)
 
 
-class RankStep(StepSize):
-    """Half of the steps of AdaBoost; the loss is measured."""
+class HalfStep(StepSize):
+    """Half of the steps of AdaBoost, for pairs that take two of them; the loss is measured."""
 
     __slots__ = ()
 

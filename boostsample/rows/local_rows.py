@@ -31,6 +31,7 @@ from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernel
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import Stumps
 from boostsample.records.feature_tiles import TILE
+from boostsample.rows.colorings import Colorings
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.rare_search import RareSearch
@@ -269,12 +270,13 @@ class LocalRows:
         example_weight: NDArray[np.float64] | None = None,
         rules: SearchRules | None = None,
         pairs: Pairs | None = None,
+        colorings: Colorings | None = None,
     ) -> None:
         self.bank, self.weights = bank, weights
         self.families, self.on_demand = bank.families, bank.on_demand
         self.searcher = Searcher(bank, weights, rules=rules)
         self._rules = SearchRules() if rules is None else rules
-        self._pairs = pairs
+        self._pairs, self._colorings = pairs, colorings
         self._initial: NDArray[np.float32] | None = None
         self.nodes = NodeRows(weights, bank.cut)
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
@@ -298,7 +300,7 @@ class LocalRows:
 
     def example_weights(self) -> NDArray[np.float64]:
         """As of `SignedWeights`."""
-        return self.weights.example_weights()
+        return (self._colorings or self.weights).example_weights()
 
     @property
     def values_computed(self) -> int:
@@ -358,6 +360,19 @@ class LocalRows:
         assert self._pairs is not None
         self.weights.set_values(self._pairs.updated(self.weights.values)[:, None])
 
+    def color(self, seed: Sequence[int]) -> tuple[NDArray[np.int8], float]:
+        """Color the classes and set the weights by it; signs (K,), and share of the weights."""
+        assert self._colorings is not None
+        self.weights.set_values(self._colorings.begin(seed)[:, None])
+        self._colored = np.abs(self.weights.label_values()[:, 0]) / self.weights.mass
+        return self._colorings.signs, self._colorings.share
+
+    def uncolor(self) -> float:
+        """Multiply the weights of wrong classes by the factors of an update; their new total."""
+        assert self._colorings is not None
+        values = np.abs(self.weights.label_values()[:, 0])
+        return self._colorings.update(values / self._colored)
+
     def keep_initial(self) -> None:
         """Copy the initial weights, for `resample`; call it before any update or `restore`."""
         values = self.weights.values
@@ -377,10 +392,14 @@ class LocalRows:
 
     def facts(self) -> dict[str, object]:
         """Checksums of labels, rows, user weights and bank; reads them once."""
-        user = self._example_weight
+        user, colorings = self._example_weight, self._colorings
+        labels: NDArray[Any] = self.weights.labels()
+        n_labels = self.n_labels
+        if colorings is not None:
+            labels, n_labels = colorings.codes, colorings.signs.size
         return row_facts(
-            (self.n_examples, self.n_labels, self.bank.n_examples),
-            sha256_of_arrays(self.weights.labels()),
+            (self.n_examples, n_labels, self.bank.n_examples),
+            sha256_of_arrays(labels),
             sha256_of_arrays(self.weights.bank_columns()),
             None if user is None else sha256_of_arrays(user),
             self.bank.digest(),
@@ -388,15 +407,18 @@ class LocalRows:
 
     def state(self) -> dict[str, object]:
         """The weights, a copy."""
-        return self.weights.state()
+        colorings = self._colorings
+        return self.weights.state() | ({} if colorings is None else colorings.state())
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore a `state()` of a run on the same rows, bit for bit."""
         self.weights.restore(state)
+        if self._colorings is not None:
+            self._colorings.restore(state)
 
     def small_state(self) -> dict[str, object]:
         """The SHA-256 of the weights."""
-        state = self.weights.state()
+        state: dict[str, Any] = self.state()
         checksum = sha256_of_arrays(*(np.atleast_1d(state[name]) for name in sorted(state)))
         return {"weights": checksum}
 

@@ -279,6 +279,14 @@ class ObjectiveRows(RunRows, Protocol):
     def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
         """Multiply the weights by the factors of their leaf; O(N)."""
 
+    def color(self, seed: Sequence[int]) -> tuple[NDArray[np.int8], float]:
+        """Set the weights by a random coloring; signs of the classes, and share of the weights."""
+        ...
+
+    def uncolor(self) -> float:
+        """Carry an update over to the weights of wrong classes; their new total."""
+        ...
+
     def pair(self) -> None:
         """Make potentials of pairs of the weights after an update; they sum to the loss factor."""
 

@@ -275,12 +275,15 @@ class SignedWeights(WeightedRows):
 
     def labels(self) -> NDArray[np.int8]:
         """The labels Y: int8 (N, K), +1, -1 or 0, the signs of the weights."""
-        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
-        return np.sign(values).astype(np.int8)
+        return np.sign(self.label_values()).astype(np.int8)
+
+    def label_values(self) -> Floats:
+        """The signed weights: float32 (N, K)."""
+        return matrix_of_rows(self.values, self.n_examples, self.n_labels)
 
     def example_weights(self) -> NDArray[np.float64]:
         """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
-        values = matrix_of_rows(self.values, self.n_examples, self.n_labels)
+        values = self.label_values()
         weights = np.add.reduce(np.abs(values), axis=1, dtype=np.float64)
         return np.asarray(weights / math.fsum(weights))
 

@@ -406,7 +406,10 @@ def _verify_run(make: MakeObjective, strategy: str, problem: StrategyProblem) ->
             _require(abs(each.edge**2 - (1.0 - z * z)) <= _CLOSE, make, text)
         scores += added
         known = full_step and each.edge <= 1.0 - EDGE_GAP
-        if objective.exponential or objective.ranks:
+        if objective.colors:
+            margins = scores - scores[Y > 0][:, None]
+            known, log_loss = True, math.log((definition.start * np.exp(margins)).sum())
+        elif objective.exponential or objective.ranks:
             known, log_loss = True, math.log(definition.loss(scores, objective.ranks))
         elif known and not objective.resamples:
             log_loss += 0.5 * (math.log1p(each.edge) + math.log1p(-each.edge))

@@ -115,8 +115,17 @@ class TrainingSplit:
         """The arrays of `evaluate` for the stumps of a cell, by round."""
         data, rows = self.prepared.data, (self.train_rows, self.test_rows)
         at = task.points, task.marks
-        how = watch.check, data.groups, self.code
-        return evaluate_cell(self.bank, *rows, data.y, data.n_classes, rounds, *at, *how)
+        return evaluate_cell(
+            self.bank,
+            *rows,
+            data.y,
+            data.n_classes,
+            rounds,
+            *at,
+            watch.check,
+            data.groups,
+            self.code,
+        )
 
 
 def warm_up_training(split: TrainingSplit, task: CellTask) -> None:

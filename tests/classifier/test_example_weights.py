@@ -17,7 +17,7 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from tests.naive_objectives import label_weights
 
-OBJECTIVES = ("mh", "real-mh", "info", "gentle", "m1", "samme", "rank", "bagging")
+OBJECTIVES = ("mh", "real-mh", "info", "gentle", "m1", "samme", "rank", "bagging", "oc")
 
 
 def naive_weights(
