@@ -212,8 +212,9 @@ class BoostSampleClassifier(
         ends at the first one.
     objective : str or Objective, default "mh"
         What is boosted: "mh", discrete AdaBoost.MH, "real-mh", "info", "gentle", "m1", "samme",
-        "rank" or "bagging", with settings as in "real-mh:abstains=1", or an instance; see
-        docs/objectives.md. "m1" and "samme" need one class for each row, "rank" two classes.
+        "rank", "oc" or "bagging", with settings as in "real-mh:abstains=1", or an instance; see
+        docs/objectives.md. "m1", "samme" and "oc" need one class for each row, "rank" two
+        classes.
     code : str or array, shape (K, B), default "one-vs-rest"
         Output code, whose bits are the labels that are boosted: "one-vs-rest", "binary",
         "exhaustive", or the best of many random ones, "dense" or "sparse", with a number of bits if
@@ -250,8 +251,9 @@ class BoostSampleClassifier(
         Weight of each row of X after the rounds of `model_`: the sum over labels of
         u_il exp(-y_il f_l(x_i)) for the initial label weights u and the scores f, of total 1. 0 for
         rows that are held out for `early_stopping`, "auto" or calibration, or have no weight. Of
-        "m1" and "samme" the label is the class of the row, of "rank" it is the weight of its pairs;
-        "bagging" keeps the initial weights. Rows with wrong labels are heavy: see docs/outliers.md.
+        "m1" and "samme" the label is the class of the row, of "rank" it is the weight of its pairs,
+        of "oc" that of its wrong classes; "bagging" keeps the initial weights. Rows with wrong
+        labels are heavy: see docs/outliers.md.
     term_importances_ : ndarray of float64, shape (M,)
         Fall of the log loss in a round, shared by its terms; see
         `boostsample.models.importances`.

@@ -466,7 +466,7 @@ class Rank(MH):
 
 
 class OC(MH):
-    """AdaBoost.OC (Schapire 1997, Figure 2): pseudo-loss of a coloring in each round.
+    """AdaBoost.OC (Schapire 1997): pseudo-loss of a coloring in each round.
 
     `weights` are D~(i, c), 0 for the class y_i. Before each round call `color` with mu (K,). Scores
     are sum alpha ([h(x) = mu(c)] - 1/2).
