@@ -87,10 +87,19 @@ class TrainingSplit:
             name=data.name,
             **plan.bank.settings,
         )
-        self.code = prepared.code(repetition)
         self.labels = encode(data.y[self.train_rows], data.n_classes)
-        if self.code is not None:
-            self.labels = self.code.encode(self.labels)
+        self._codes: dict[int, OutputCode | None] = {}
+
+    def code(self, task: CellTask) -> OutputCode | None:
+        """The code of a task; repetitions that share the split have different random ones."""
+        if task.repetition not in self._codes:
+            self._codes[task.repetition] = self.prepared.code(task.repetition)
+        return self._codes[task.repetition]
+
+    def boosted_labels(self, task: CellTask) -> NDArray[np.int8]:
+        """The labels that a task boosts: int8 (n, K), of a code (n, B)."""
+        code = self.code(task)
+        return self.labels if code is None else code.encode(self.labels)
 
     def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
@@ -98,7 +107,7 @@ class TrainingSplit:
         return Booster(
             self.bank,
             self.train_rows,
-            self.labels,
+            self.boosted_labels(task),
             task.variant.strategy(),
             plan.learner,
             n_rounds=task.n_rounds,
@@ -124,7 +133,7 @@ class TrainingSplit:
             *at,
             watch.check,
             data.groups,
-            self.code,
+            self.code(task),
         )
 
 
@@ -193,7 +202,7 @@ def train_cell(
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
         "stopped": booster.stopped if booster.finished else limits.reached,
-        "n_labels": split.labels.shape[1],
+        "n_labels": split.boosted_labels(task).shape[1],
         "n_examples": int(split.train_rows.size),
         "data": {
             "shape": list(data.X.shape),
