@@ -638,7 +638,7 @@ add_into = _either_way(_storing(add=True), _add_into_twin)
 #: add(a, b), multiply(a, b): lane by lane.
 add = _either_way(_lanewise(2, lambda builder, a, b: builder.fadd(a, b)), lambda a, b: a + b)
 multiply = _either_way(_lanewise(2, lambda builder, a, b: builder.fmul(a, b)), lambda a, b: a * b)
-#: fused(a, b, c): a * b + c of float32 lanes, rounded once.
+#: fused(a, b, c): a * b + c, rounded once; uncompiled, float64 lanes are rounded twice.
 fused = _either_way(_lanewise(3, lambda builder, *abc: _called(builder, "fma", *abc)), _fused_twin)
 #: fill(like, value): every lane is `value`.
 fill = _either_way(_fill, lambda like, value: np.full_like(like, value))

@@ -151,7 +151,7 @@ def _masses(size: int, width: int) -> Any:
         values, start, examples = rows.values, rows.start, rows.examples
         row, totals = at * (values.size // width), on_stack(lanes, np.float64)
         bins = on_stack(n_rows, np.uint8)
-        side = on_stack(N_BINS, np.float32)
+        side = on_stack(N_BINS, np.float64)
         for b in range(N_BINS):
             side[b] = 1.0 if b >= threshold else -1.0
         for lane in range(lanes):
@@ -160,21 +160,22 @@ def _masses(size: int, width: int) -> Any:
         by_side = signed = partial
         whole = high - (high - low) % n_rows
         for t in range(low, whole, n_rows):
-            value = vec.load(values, row + t * size, lanes)
+            value = vec.widen(vec.load(values, row + t * size, lanes))
             if n_rows == 1:
+                if size >= LANES:
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
                 i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
                 phi = vec.fill(value, side[column[i]])
             elif examples.size:
                 for k in range(n_rows):
                     bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
-                phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
+                phi = vec.widen(vec.phi(bins, _ZERO, threshold, n_rows, size))
             else:
-                phi = vec.phi(column, start + t, threshold, n_rows, size)
-            weight = vec.widen(vec.magnitude(value))
-            sides = vec.widen(phi)
+                phi = vec.widen(vec.phi(column, start + t, threshold, n_rows, size))
+            weight = vec.magnitude(value)
             partial = vec.add(partial, weight)
-            by_side = vec.add(by_side, vec.multiply(weight, sides))
-            signed = vec.add(signed, vec.multiply(vec.widen(value), sides))
+            by_side = vec.fused(weight, phi, by_side)
+            signed = vec.fused(value, phi, signed)
         for label in range(size):
             sums[at + label] = sums[width + at + label] = sums[2 * width + at + label] = 0.0
         vec.store(totals, 0, partial)
