@@ -1,4 +1,4 @@
-"""Reads the user's own data from files: tables, and files of one matrix (docs/data.md).
+"""Reads the user's own data: tables, files of one matrix, and documents (docs/data.md).
 
 A missing label, a row of another length, an infinite value or a damaged file raises a DataError
 that names the place. Missing values are kept as NaN.
@@ -18,6 +18,12 @@ from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
 from boostsample.classifier.inputs.frames import TableColumns, is_number
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.dataset import DataContent
+from boostsample.experiments.data.documents import (
+    DOCUMENT_FOLDERS,
+    DOCUMENT_OPTIONS,
+    DOCUMENT_SUFFIXES,
+    read_terms,
+)
 from boostsample.experiments.data.matrix_files import (
     MATRIX_OPTIONS,
     MATRIX_SUFFIXES,
@@ -37,8 +43,8 @@ from boostsample.experiments.data.table_reader import (
     split_label,
 )
 
-_SUFFIXES = {**TABLE_SUFFIXES, **MATRIX_SUFFIXES}
-OPTIONS = {**TABLE_OPTIONS, **MATRIX_OPTIONS}
+_SUFFIXES = {**TABLE_SUFFIXES, **MATRIX_SUFFIXES, **DOCUMENT_SUFFIXES}
+OPTIONS = {**TABLE_OPTIONS, **MATRIX_OPTIONS, **DOCUMENT_OPTIONS}
 """Options of each kind of files."""
 
 
@@ -48,7 +54,7 @@ def is_dataset_file(path: Path) -> bool:
 
 
 def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) -> DataContent:
-    """Read a file in the format of its suffix, or of `kind`: csv, parquet, npz or svmlight.
+    """Read a file in the format of its suffix, or a file or folder of the kind `kind`.
 
     `options` are those of `OPTIONS`, also as text; None is the default. SettingError if one is
     unknown.
@@ -69,8 +75,9 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     checked = {
         name: check_file_option(name, value) for name, value in options.items() if value is not None
     }
-    if not path.is_file():
-        raise DataError(f"data file {str(path)!r} must be an existing file; there is none")
+    what = "folder" if kind in DOCUMENT_FOLDERS else "file"
+    if not (path.is_dir() if what == "folder" else path.is_file()):
+        raise DataError(f"data {what} {str(path)!r} must be an existing {what}; there is none")
     return _READERS[kind](path, **checked)
 
 
@@ -118,4 +125,5 @@ _READERS: dict[str, Callable[..., DataContent]] = {
     "csv": partial(_read_table, read_csv),
     "parquet": partial(_read_table, read_parquet),
     **{kind: partial(_read_matrix, kind) for kind in MATRIX_OPTIONS},
+    **{kind: partial(read_terms, kind) for kind in DOCUMENT_OPTIONS},
 }

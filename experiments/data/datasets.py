@@ -221,7 +221,7 @@ def load_dataset(
     else:
         path = Path(text).expanduser()
         if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
-            files = ".csv, .tsv, .parquet, .npz, .svmlight, .bed, .h5ad"
+            files = ".csv, .tsv, .parquet, .npz, .svmlight, .bed, .h5ad, .jsonl"
             hint = f"or a file ({files}), as in x.csv:label=target"
             raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
         name = chosen.pop("name", None)

@@ -321,6 +321,13 @@ def _text(value: Any) -> str:
     return value
 
 
+def _count(value: Any) -> int:
+    number = int(value)
+    if isinstance(value, bool) or number < 1 or number != float(value):
+        raise ValueError
+    return number
+
+
 _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "name": ("text", _text),
     "kind": ("text", _text),
@@ -336,6 +343,8 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "layer": ("the name of a layer", _text),
     "gene_names": ("the name of a column of var", _text),
     "drop_unlabelled": ("true or false", _flag),
+    "ngrams": ("a whole number, at least 1", _count),
+    "min_df": ("a whole number, at least 1", _count),
     "validation": ("", check_share),
 }
 FILE_OPTIONS = tuple(_OPTIONS)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.families import text_family
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
@@ -153,6 +154,29 @@ def test_random_rows(objective: str, learner: str, n_labels: int) -> None:
     if objective not in ("bagging",):
         settings["learning_rate"] = [1.0, 0.5][n_labels % 2]
     compare(X, Y, objective, learner, 20, **settings)
+
+
+@pytest.mark.parametrize("objective", ["mh", "real-mh", "abstain"])
+def test_terms_of_documents_with_several_labels(objective: str) -> None:
+    """The three forms of BoosTexter ([SS00] section 3)."""
+    rng, n_labels = np.random.default_rng(0), 6
+    Y = np.where(rng.random((150, n_labels)) < 0.25, 1, -1).astype(np.int8)
+    documents = []
+    for row in Y:
+        topics = np.flatnonzero(row > 0)
+        words = [f"topic{k} word{w}" for k in topics for w in rng.integers(4 * k, 4 * k + 6, 2)]
+        common = [f"word{w}" for w in rng.zipf(1.5, 15) if w < 60]
+        documents.append(" ".join([*rng.permutation(words), *common, "end"]))
+    terms = text_family(documents, ngram_range=(1, 2), min_df=3)
+    X = terms.compute(np.array(documents, object), np.arange(terms.n_features))
+    assert set(np.unique(X)) == {0, 1}
+    drops = rng.random(X.shape) < 0.3  # no term gives a label away
+    twins = compare(np.where(drops, 0, X), Y, objective, "stump", 120, weight_init="uniform")
+    terms_of_rounds = [done.terms[0] for done in twins.rounds]
+    if objective == "abstain":
+        zero = [(not np.any(term.votes), not np.any(term.below)) for term in terms_of_rounds]
+        assert all(votes != below for votes, below in zero)
+    assert len(terms_of_rounds) == 120
 
 
 @pytest.mark.parametrize("objective", [name for name in ALL if name != "rank"])
