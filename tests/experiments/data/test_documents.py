@@ -92,10 +92,13 @@ def test_reuters_in_the_modapte_split(reuters: Path) -> None:
     documents = read_documents(reuters, "reuters-21578")
     assert documents.labels == [("cocoa", "grain"), (), ("grain",)]
     assert documents.n_train == 2
-    assert documents.texts[0].split() == (
-        "BAHIA COCOA & GRAIN REVIEW SALVADOR, Feb 26 - Showers continued <XYZ> in the cocoa zone. "
-        "Reuter"
-    ).split()
+    assert (
+        documents.texts[0].split()
+        == (
+            "BAHIA COCOA & GRAIN REVIEW SALVADOR, Feb 26 - Showers continued <XYZ> in the cocoa zone. "
+            "Reuter"
+        ).split()
+    )
     assert documents.texts[1].split() == "Cocoa in the zone, caf\xe9".split()
     data = load_dataset(f"{reuters}:kind=reuters-21578:ngrams=2:min_df=1")
     assert data.name == "reuters21578"
@@ -176,7 +179,7 @@ def test_wrong_lines(tmp_path: Path, documents: list[Any], says: str) -> None:
 def test_wrong_folders(reuters: Path, groups: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="data folder '.*none' must be an existing folder"):
         load_dataset(tmp_path / "none", kind="20newsgroups")
-    with pytest.raises(DataError, match="must have the files reut2-000.sgm"):
+    with pytest.raises(DataError, match=r"must have the files reut2-000\.sgm"):
         load_dataset(groups, kind="reuters-21578")
     with pytest.raises(DataError, match="must have the folder 20news-bydate-train, got none"):
         load_dataset(reuters, kind="20newsgroups")
