@@ -2,8 +2,9 @@
 
     python -m benchmarks.document_rounds BANK
 
-for a form of the bank, "columns" or "memory". 10,000 documents of 100 words, of 20,000 terms whose
-frequencies follow Zipf's law, and 20 labels; a twentieth of the words are those of a label.
+for a form of the bank, such as "columns", "memory" or "columns:cache_bytes=536870912". The 10,000
+documents have 100 words each, of 20,000 terms whose frequencies follow Zipf's law, and 20 labels; a
+twentieth of the words are those of a label.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def memory() -> float:
 
 
 @click.command()
-@click.argument("form", type=click.Choice(["columns", "memory"]))
+@click.argument("form", default="columns")
 def main(form: str) -> None:
     """Print the table."""
     X, Y = documents(np.random.default_rng(0))
