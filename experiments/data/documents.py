@@ -88,7 +88,8 @@ def read_documents(path: Path, kind: str) -> Documents:
                 f"but document {number:,} differs from the first one"
             )
     documents.sort(key=lambda document: document.trains is False)
-    texts, labels = ([document[at] for document in documents] for at in (0, 1))
+    texts = [document.text for document in documents]
+    labels = [document.labels for document in documents]
     n_train = sum(document.trains is True for document in documents) if fixed else None
     if n_train in (0, len(documents)):
         raise DataError(
