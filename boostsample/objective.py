@@ -108,17 +108,23 @@ class Objective:
         """Initial weights, float64 (N, K), from labels and weights of `weight_init`."""
         return weights
 
-    def example_weights(self, Y: NDArray[np.int8], weights: Array, scores: Array) -> Array:
+    def example_weights(
+        self,
+        Y: NDArray[np.int8],
+        weights: Array,
+        scores: Array,
+        queries: NDArray[np.int64] | None = None,
+    ) -> Array:
         """The weights of examples, float64 (N,) of total 1, after rounds with these scores (N, K).
 
-        From labels and weights of `weight_init`, in O(N K); the examples are one query.
+        From labels, weights of `weight_init` and queries (N,), None for one query; in O(N K).
         """
         weights = self.label_weights(Y, weights)
         if not self.resamples:
             weights, _ = continued_weights(weights, Y, scores)
         of_examples = np.add.reduce(weights, axis=1)
         if self.ranks:
-            of_examples = Pairs(None, Y[:, 0]).potentials(of_examples)
+            of_examples = Pairs(queries, Y[:, 0]).potentials(of_examples)
         return np.asarray(of_examples / math.fsum(of_examples))
 
     def step_size(

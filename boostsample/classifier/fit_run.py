@@ -158,7 +158,9 @@ class FitRun:
             scores.add(*rounds[turn : turn + n_members])
         kind, labels = self.settings.weight_init, scores.labels
         label_weights = InitialWeights(kind, scores.weight).of(labels)
-        weights[trained] = booster.objective.example_weights(labels, label_weights, scores.scores)
+        queries = None if rows.queries is None else rows.queries[rows.train]
+        of_scores = labels, label_weights, scores.scores, queries
+        weights[trained] = booster.objective.example_weights(*of_scores)
         return weights
 
     def state(

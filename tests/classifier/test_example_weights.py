@@ -91,6 +91,20 @@ def test_a_committee_has_the_weights_of_its_mean_score(n_classes: int) -> None:
 
 
 @pytest.mark.parametrize("n_rounds", ["auto", 30])
+def test_of_rank_they_are_those_of_pairs_in_a_query(n_rounds: int | str) -> None:
+    X, y, _ = data(2)
+    groups = np.random.default_rng(0).integers(0, 10, y.size)
+    settings: dict[str, Any] = {"objective": "rank", "learner": "stump", "n_rounds": n_rounds}
+    model = BoostSampleClassifier(max_looks=40_000, random_state=0, **settings)
+    model.fit(X, y, groups=groups)
+    scores, expected = model.decision_function(X), np.zeros(y.size)
+    for i in np.flatnonzero(y == y.min()):
+        for j in np.flatnonzero((y == y.max()) & (groups == groups[i])):
+            expected[[i, j]] += math.exp(scores[i] - scores[j])
+    np.testing.assert_allclose(model.example_weights_, expected / expected.sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("n_rounds", ["auto", 30])
 @pytest.mark.parametrize("code", ["exhaustive", "sparse:6"])
 def test_of_an_output_code_they_are_sums_over_its_bits(code: str, n_rounds: int | str) -> None:
     X, y, _ = data(3)
