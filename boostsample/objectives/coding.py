@@ -42,7 +42,13 @@ class AdaBoostOC(Objective):
         of_examples = np.add.reduce(weights, axis=1, keepdims=True)
         return np.where(Y > 0, 0.0, of_examples / (Y.shape[1] - 1))
 
-    def example_weights(self, Y: NDArray[np.int8], weights: Array, scores: Array) -> Array:
+    def example_weights(
+        self,
+        Y: NDArray[np.int8],
+        weights: Array,
+        scores: Array,
+        queries: NDArray[np.int64] | None = None,
+    ) -> Array:
         """As of `Objective`."""
         if Y.shape[1] == 1:
             return super().example_weights(Y, weights, scores)
