@@ -29,8 +29,10 @@ from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import RunFile, start_of
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.scoring import TermArrays
+from boostsample.objectives.classes import OneClass
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
+from boostsample.registry import make_objective
 
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
 MARGIN_BINS = 200
@@ -134,6 +136,7 @@ class TrainingSplit:
             watch.check,
             data.groups,
             self.code(task),
+            isinstance(make_objective(self.prepared.plan.objective), OneClass),
         )
 
 
@@ -302,14 +305,15 @@ def evaluate_cell(
     check: Callable[[], None],
     groups: NDArray[np.int64] | None = None,
     code: OutputCode | None = None,
+    of_classes: bool = False,
 ) -> dict[str, NDArray[np.generic]]:
     """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
 
     `y` are class codes (or 0 and 1 for each label) of all rows of the bank, `groups` the queries of
     all rows. With a `code`, the model has scores of bits, which are decoded; margins are those of
-    the bits. At `points` the error and the metrics of scores are computed, at `marks` also ROC area
-    and margins; numbers beyond the last round are replaced by it. `check` is called in each round;
-    its exceptions end the scoring.
+    the bits; for `of_classes`, see `evaluate_margins`. At `points` the error and the metrics of
+    scores are computed, at `marks` also ROC area and margins; numbers beyond the last round are
+    replaced by it. `check` is called in each round; its exceptions end the scoring.
     """
     last = len(rounds)
     at_marks = sorted({min(mark, last) for mark in marks})
@@ -341,7 +345,7 @@ def evaluate_cell(
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), of_test_rows), of_bits, strict=True)
-            margins.append([evaluate_margins(*scored, total) for scored in both])
+            margins.append([evaluate_margins(*scored, total, of_classes) for scored in both])
     counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
     return {
         "points": narrowest(at_points),
@@ -399,14 +403,20 @@ def area_under_roc(scores: NDArray[np.float64], signs: NDArray[np.int8]) -> floa
 
 
 def evaluate_margins(
-    scores: NDArray[np.float64], signs: NDArray[np.int8], total: float
+    scores: NDArray[np.float64], signs: NDArray[np.int8], total: float, of_classes: bool = False
 ) -> NDArray[np.int64]:
     """Histogram of y_il f_l(x_i) / total over [-1, 1]: int64 (200,).
 
     `total` is the sum of the alphas; if it is 0, all margins are 0. Labels of 0 have no margin.
+    With `of_classes`, base classifiers vote for one of K classes: the margin of an example is the
+    weight of the votes for its class minus that for the best other one (Schapire, Freund, Bartlett
+    and Lee 1998, section 2), half the difference of the scores.
     """
-    margins = scores * signs / total if total > 0 else np.zeros(scores.shape)
-    counts, _ = np.histogram(
-        np.clip(margins[signs != 0], -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0)
-    )
+    if of_classes and scores.shape[1] > 1:
+        right, other = (np.where(signs == y, scores, -np.inf).max(axis=1) for y in (1, -1))
+        margins = 0.5 * (right - other)
+    else:
+        margins = (scores * signs)[signs != 0]
+    margins = margins / total if total > 0 else np.zeros(margins.shape)
+    counts, _ = np.histogram(np.clip(margins, -1.0, 1.0), bins=MARGIN_BINS, range=(-1.0, 1.0))
     return counts.astype(np.int64)

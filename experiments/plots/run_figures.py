@@ -483,9 +483,7 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
     first.set(xlim=_margin_range(np.array(list(shares.values()))), ylim=(0, 100))
     drawing.legend_below(figure, panels.values())
     repeats = drawing.repeats_title(by_strategy.values(), "")
-    figure.suptitle(
-        f"{title}: margins y f(x) / sum of alphas over all examples and labels, {repeats}"
-    )
+    figure.suptitle(f"{title}: margins over the sum of alphas, {repeats}")
     test = {label: of_label[-1][1] for label, of_label in shares.items()}
     wrong = "; ".join(
         f"{label} {100 * below[len(below) // 2]:.2f}" for label, below in test.items()

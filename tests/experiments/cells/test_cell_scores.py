@@ -42,6 +42,15 @@ def test_labels_of_one_sign_do_not_count() -> None:
     assert np.isnan(area_under_roc(scores[:, 1:], signs[:, 1:]))
 
 
+def test_margins_of_classes_are_votes_above_those_for_the_best_other_class() -> None:
+    votes = np.array([[2.0, 1.0, 0.0], [0.5, 1.5, 1.0], [0.0, 0.0, 3.0]])  # sums of alpha
+    scores = 0.5 * (2.0 * votes - 3.0)  # of votes 1 and -1 times alpha / 2
+    signs = np.array([[1, -1, -1], [1, -1, -1], [-1, -1, 1]], np.int8)
+    counts = evaluate_margins(scores, signs, 1.5, of_classes=True)
+    want, _ = np.histogram([1 / 3, -1 / 3, 1.0], bins=MARGIN_BINS, range=(-1.0, 1.0))
+    np.testing.assert_array_equal(counts, want)
+
+
 def test_margins_are_counted_over_the_whole_range() -> None:
     scores = np.array([[2.0, -2.0, 0.0], [1.0, -0.5, 2.0 + 1e-15]])
     signs = np.array([[1, 1, -1], [-1, -1, 1]], np.int8)
