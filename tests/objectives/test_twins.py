@@ -8,6 +8,7 @@ compares all objectives on all training rows of a data set, which takes hours fo
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -270,7 +271,7 @@ def main() -> None:
         if objective == "abstain" and options.learner != "stump":
             continue
         twins = compare(np.asarray(X, np.float32), Y, objective, options.learner, options.rounds)
-        print(f"{objective}: equal over {len(twins.rounds)} rounds", flush=True)  # noqa: T201
+        sys.stderr.write(f"{objective}: equal over {len(twins.rounds)} rounds\n")
 
 
 if __name__ == "__main__":
