@@ -170,7 +170,7 @@ class ShardServer:
         if weighted.size:
             labels = InitialWeights(weight_init, weight).of(data.Y)
             least, most, least_label = (
-                float(x) for x in (weight.min(), weight.max(), labels.min())
+                float(x) for x in (weight.min(), weight.max(), labels[labels > 0.0].min())
             )
             total = math.fsum(labels.ravel())
         return Loaded(

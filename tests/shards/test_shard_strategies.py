@@ -140,6 +140,14 @@ def test_small_tables(learner: str, n_labels: int, n_shards: int) -> None:
     compare(X, noisy_labels(90, n_labels), n_shards, 12, learner, "uniform")
 
 
+@pytest.mark.parametrize("objective", ["mh", "real-mh"])
+@pytest.mark.parametrize("init", ["balanced", "uniform"])
+def test_labels_of_0_have_no_weight(init: str, objective: str) -> None:
+    Y, rng = noisy_labels(90, 4), np.random.default_rng(0)
+    Y[:, 1:][rng.random((90, 3)) < 0.4] = 0
+    compare(table(90), Y, 3, 12, "stump", init, objective)
+
+
 @pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "real-mh:abstains=1"])
 @pytest.mark.parametrize("n_labels", [1, 3, 17])
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
