@@ -73,6 +73,8 @@ def test_weights_of_the_booster_and_of_its_scores(
     np.testing.assert_allclose(weights[rows], of_scores, rtol=1e-4)
     if objective == "bagging":
         of_booster = user[rows] / user.sum()
+    elif objective == "oc" and n_classes > 2:
+        of_booster = booster.state()["weights"]["wrong"].sum(axis=1)
     else:
         values = booster.state()["weights"]["values"]
         of_booster = np.abs(matrix_of_rows(values, *labels.shape)).sum(axis=1)
