@@ -19,7 +19,6 @@ import numpy as np
 from boostsample.errors import DataError, unknown
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.table_reader import label_values, number_classes
-from boostsample.families.text import text_family
 from boostsample.files.atomic import readable_file
 
 DOCUMENT_SUFFIXES = {".jsonl": "jsonl"}
@@ -105,6 +104,8 @@ def read_terms(kind: str, path: Path, *, ngrams: int = 1, min_df: int = 2) -> Da
     A term is one to `ngrams` words in a row, as of `boostsample.families.Text`, in at least
     `min_df` of the documents to train on; of all documents if there is no fixed split.
     """
+    from boostsample.families.text import text_family  # slow to import
+
     documents = read_documents(path, kind)
     texts = documents.texts
     terms = text_family(texts[: documents.n_train], ngram_range=(1, ngrams), min_df=min_df)

@@ -190,7 +190,7 @@ def test_synthetic_sets_have_the_papers_defaults_and_depend_on_the_seed() -> Non
         ("chess(d=4)", {"d": 5}, "chess: d must be given once, got it twice"),
         ("chess(q=0.1)", {}, "unknown setting 'q' of data set chess; known: d, J, L, n"),
         ("digit", {}, "unknown data set 'digit' (did you mean 'digits'?); known: digits, mnist"),
-        ("iris", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight, .bed, .h5ad), as in x"),
+        ("iris", {}, "or a file (.csv, .tsv, .parquet, .npz, .svmlight, .bed, .h5ad, .jsonl), as"),
     ],
 )
 def test_names_and_settings_are_checked(name: str, options: dict[str, Any], says: str) -> None:
