@@ -131,11 +131,10 @@ def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
 
 def matrix_of_rows(rows: Floats, n_examples: int, n_labels: int) -> Floats:
     """The matrix (n, K) that `lay_out_rows` laid out, without the padding: float32."""
-    at, planes = 0, []
-    while at < n_labels:
-        lanes = min(PLANE, rows.size // n_examples - at)
+    width, planes = rows.size // n_examples, []
+    for at in range(0, width, PLANE):
+        lanes = min(PLANE, width - at)
         planes.append(rows[n_examples * at :][: n_examples * lanes].reshape(n_examples, lanes))
-        at += lanes
     return np.hstack(planes)[:, :n_labels]
 
 

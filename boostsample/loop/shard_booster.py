@@ -112,8 +112,8 @@ class ShardBooster(Booster):
 
 def _check_objective(objective: Objective) -> None:
     """SettingError unless each shard can weight and update its rows alone."""
-    own = type(objective).label_weights is not Objective.label_weights
-    if own or not objective.exponential or objective.resamples:
+    changes_weights = type(objective).label_weights is not Objective.label_weights
+    if changes_weights or not objective.exponential or objective.resamples:
         raise SettingError(
             f"over shards, weights must follow from scores, but those of {objective.name!r} do "
             "not; use an objective such as 'mh', 'real-mh', 'info' or 'gentle', or train in one "

@@ -397,13 +397,17 @@ class LocalRows:
         n_labels = self.n_labels
         if colorings is not None:
             labels, n_labels = colorings.codes, colorings.signs.size
-        return row_facts(
+        facts = row_facts(
             (self.n_examples, n_labels, self.bank.n_examples),
             sha256_of_arrays(labels),
             sha256_of_arrays(self.weights.bank_columns()),
             None if user is None else sha256_of_arrays(user),
             self.bank.digest(),
         )
+        if self._pairs is not None:
+            queries = sha256_of_arrays(self._pairs.query_classes)
+            facts["queries of the training examples"] = f"sha256:{queries}"
+        return facts
 
     def state(self) -> dict[str, object]:
         """The weights, a copy."""

@@ -16,6 +16,7 @@ from boostsample.errors import DataError
 class Pairs:
     """The queries of N examples with labels -1 and +1: `groups` are N numbers, None is one query.
 
+    `query_classes` int64 (N,) is twice the number of the query, and 1 more for labels of +1.
     DataError if no query has examples of both classes.
     """
 
@@ -24,9 +25,9 @@ class Pairs:
         query = np.zeros(n, np.int64)
         if groups is not None:
             query = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(n)
-        self._cell = 2 * query + (labels > 0)
+        self.query_classes = 2 * query + (labels > 0)
         self._n_cells = 2 * (int(query.max(initial=0)) + 1)
-        counts = np.bincount(self._cell, minlength=self._n_cells).reshape(-1, 2)
+        counts = np.bincount(self.query_classes, minlength=self._n_cells).reshape(-1, 2)
         if not (counts > 0).all(axis=1).any():
             raise DataError(
                 "the objective 'rank' needs a query with examples of both classes, got none; "
@@ -37,13 +38,13 @@ class Pairs:
 
     def _sums(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         """Sums over the examples of each query of class -1 and of class +1: float64 (Q, 2)."""
-        sums = np.bincount(self._cell, np.abs(values).astype(np.float64), self._n_cells)
+        sums = np.bincount(self.query_classes, np.abs(values).astype(np.float64), self._n_cells)
         return np.asarray(sums, np.float64).reshape(-1, 2)
 
     def potentials(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The potentials for weights v: float64 (N,)."""
         others = self._sums(weights)[:, ::-1].reshape(-1)
-        return np.asarray(weights * others[self._cell])
+        return np.asarray(weights * others[self.query_classes])
 
     def begin(self, values: NDArray[np.floating], mass: float) -> None:
         """Take the weights of the pairs of each query from signed potentials and their mass."""
@@ -58,4 +59,4 @@ class Pairs:
         some = self._weights > 0.0
         factors = others / np.where(some, self._weights, 1.0)[:, None]
         factors[~some] = 1.0
-        return np.asarray(values * factors.reshape(-1)[self._cell])
+        return np.asarray(values * factors.reshape(-1)[self.query_classes])

@@ -119,9 +119,10 @@ def _require_values_of_stacks(objective: RealObjective, make: MakeObjective, n_l
         values = np.asarray(objective.values(sums, masses))
     except (ValueError, TypeError) as error:
         raise _failure(make, f"values() of several cells (n, J, K) fails: {error}") from error
-    wanted = np.stack([objective.values(*cell) for cell in cells])[None]
+    of_each_cell = np.stack([objective.values(*cell) for cell in cells])[None]
     text = f"values() of cells {sums.shape} has shape {values.shape}, or differs from each cell's"
-    same = values.shape == wanted.shape and np.allclose(values, wanted, rtol=1e-9, atol=1e-12)
+    same = values.shape == of_each_cell.shape
+    same = same and np.allclose(values, of_each_cell, rtol=1e-9, atol=1e-12)
     _require(same, make, f"{text}; compute cell by cell along the last axis, which is K labels")
 
 

@@ -75,9 +75,10 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     checked = {
         name: check_file_option(name, value) for name, value in options.items() if value is not None
     }
-    what = "folder" if kind in DOCUMENT_FOLDERS else "file"
-    if not (path.is_dir() if what == "folder" else path.is_file()):
-        raise DataError(f"data {what} {str(path)!r} must be an existing {what}; there is none")
+    is_folder = kind in DOCUMENT_FOLDERS
+    if not (path.is_dir() if is_folder else path.is_file()):
+        place = "folder" if is_folder else "file"
+        raise DataError(f"data {place} {str(path)!r} must be an existing {place}; there is none")
     return _READERS[kind](path, **checked)
 
 

@@ -114,10 +114,7 @@ def read_terms(kind: str, path: Path, *, ngrams: int = 1, min_df: int = 2) -> Da
     y: Any
     if documents.multilabel:
         names = sorted({label for labels in documents.labels for label in labels})
-        y, at = (
-            np.zeros((len(texts), len(names)), np.int8),
-            {name: k for k, name in enumerate(names)},
-        )
+        y, at = np.zeros((len(texts), len(names)), np.int8), {n: k for k, n in enumerate(names)}
         for row, labels in zip(y, documents.labels, strict=True):
             row[[at[label] for label in labels]] = 1
         classes = tuple(names)

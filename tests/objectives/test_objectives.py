@@ -181,6 +181,17 @@ def test_fit_takes_queries() -> None:
     assert alone.history_[0]["edge"] != model.history_[0]["edge"]
 
 
+def test_a_checkpoint_of_other_queries_is_refused(tmp_path: Path) -> None:
+    X, y, groups = queries()
+    settings: Any = {"objective": "rank", "learner": "stump", "random_state": 0}
+    settings["checkpoint"] = tmp_path / "rank.checkpoint"
+    BoostSampleClassifier(n_rounds=3, **settings).fit(X, y, groups=groups)
+    longer = BoostSampleClassifier(n_rounds=6, **settings)
+    with pytest.raises((DataError, SettingError), match="queries of the training examples"):
+        longer.fit(X, y, groups=groups % 7)
+    assert longer.fit(X, y, groups=groups).n_rounds_ == 6
+
+
 @pytest.mark.parametrize("settings", [{}, {"early_stopping": True}, {"calibration": "temperature"}])
 def test_rows_held_out_divide_no_query(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
