@@ -353,8 +353,8 @@ class Booster:
             return
         if not self._is_one_stump(leaves):
             raise SettingError(
-                f"products cannot multiply the votes of the objective {self.objective.name!r}, "
-                "which differ on both sides of a stump; use the learner stump or tree"
+                f"products multiply opposite votes of labels, which stumps of the objective "
+                f"{self.objective.name!r} do not have; use the learner stump or tree"
             )
 
     def _is_stump(self, terms: Sequence[Term]) -> bool:
