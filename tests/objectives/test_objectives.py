@@ -93,8 +93,8 @@ def booster(objective: Any, learner: str = "stump", n_labels: int = 3, **setting
     [
         ({"objective": "real-mb"}, r"unknown objective 'real-mb' \(did you mean 'real-mh'\?\)"),
         ({"objective": 3}, "objective must be a name or an instance of Objective, got 3"),
-        ({"objective": "gentle", "learner": "product"}, "products multiply opposite votes of labels"),
-        ({"objective": "m1", "learner": "product"}, "products multiply opposite votes of labels"),
+        ({"objective": "gentle", "learner": "product"}, "products multiply opposite votes"),
+        ({"objective": "m1", "learner": "product"}, "products multiply opposite votes"),
         ({"objective": "real-mh:abstains=1", "learner": "tree"}, "abstains=True is for stumps"),
         ({"objective": "info", "smoothing": 0.1}, "smoothing is for objectives with votes"),
         ({"objective": "samme", "smoothing": 0.1}, "smoothing is not for 'samme'"),
