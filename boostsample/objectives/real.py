@@ -74,8 +74,12 @@ class GentleBoost(RealObjective):
     name = "gentle"
 
     def values(self, sums: Array, masses: Array) -> Array:
-        """The mean label of the cell, between -1 and 1; 0 without weight."""
-        return np.where(masses > 0.0, sums / np.where(masses > 0.0, masses, 1.0), 0.0)
+        """The mean label of the cell, between -1 and 1; 0 without weight.
+
+        Where a cell has almost none, rounding leaves sums that exceed its mass.
+        """
+        means = sums / np.where(masses > 0.0, masses, 1.0)
+        return np.where(masses > 0.0, np.clip(means, -1.0, 1.0), 0.0)
 
 
 def half_log_odds(sums: Array, masses: Array, e: float) -> Array:

@@ -3,7 +3,8 @@
     python -m tests.experiments.classifier_table measure --data-dir DIR -o FILE.csv
     python -m tests.experiments.classifier_table print FILE.csv
 
-Each fit runs in a separate process, after a small fit that loads libraries and compiled kernels.
+With `--libraries boostsample,real-mh`, a file has the figures of the table of objectives. Each fit
+runs in a separate process, after a small fit that loads libraries and compiled kernels.
 Each split draws a quarter of the rows for testing, by class, or as many as for training where these
 are limited; seeds are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
 """
@@ -45,10 +46,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "300 rounds": {"n_rounds": 300},
     "early stopping": {"n_rounds": 300, "early_stopping": True},
     "real-mh": {"objective": "real-mh"},
-    "gentle": {"objective": "gentle"},
 }
 """Settings of boostsample that the tables of early stopping and of objectives compare."""
-OBJECTIVES = ("boostsample", "real-mh", "gentle")
+OBJECTIVES = ("boostsample", "real-mh")
+"""The default of boostsample, `mh`, and the objective beside it."""
 BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
 """Those that a mean log loss is compared with."""
 N_SPLITS = 5
@@ -204,7 +205,7 @@ def read(path: Path) -> pd.DataFrame:
 def stopping_table(path: Path) -> list[str]:
     """The lines of the table of early stopping: log losses, and differences from `300 rounds`."""
     figures = read(path)
-    ours = figures[figures["library"].isin([*VARIANTS, "boostsample"])]
+    ours = figures[figures["library"].isin(["300 rounds", "early stopping", "boostsample"])]
     losses = ours.pivot_table(
         index=["data", "split"], columns="library", values="log_loss", observed=True
     )
@@ -218,6 +219,45 @@ def stopping_table(path: Path) -> list[str]:
             cells.append(f"{row[column]:.3f} ({behind.mean():+.3f} ± {behind.sem():.3f})")
         texts.append(cells)
     return markdown.table(["test log loss", "300 rounds", *columns.values()], texts)
+
+
+def objectives_table(path: Path) -> list[str]:
+    """The lines of the table of objectives: means of `mh`, and `real-mh` with its difference.
+
+    The last line has the mean difference of errors, the mean of the logarithms of the other ratios
+    as a ratio, each with its standard error over the sets, and the sets on which `real-mh` is the
+    better one.
+    """
+    figures, texts = read(path), list[list[str]]()
+    columns = {"error": 2, "log_loss": 3, "fit_seconds": 2}
+    wide = figures.pivot_table(
+        index=["data", "split"], columns="library", values=list(columns), observed=True
+    ).dropna()
+    for name, of_set in wide.groupby("data", observed=True):
+        cells = [SETS[str(name)].title]
+        for column, digits in columns.items():
+            usual, other = (of_set[column, library] for library in OBJECTIVES)
+            behind = other - usual
+            difference = f"{behind.mean():+.{digits}f} ± {behind.sem():.{digits}f}"
+            cells += [f"{usual.mean():.{digits}f}", f"{other.mean():.{digits}f} ({difference})"]
+        texts.append(cells)
+    means = wide.groupby("data", observed=True).mean()
+    summary = [f"all {len(means)}"]
+    for column in columns:
+        usual, other = (means[column, library] for library in OBJECTIVES)
+        wins = f"better on {(other < usual).sum()}"
+        if column == "error":
+            behind = other - usual
+            mean = f"{behind.mean():+.2f} ± {behind.sem():.2f}"
+        else:
+            behind = np.log(other / usual)
+            mean = f"times {math.exp(behind.mean()):.2f} ± {behind.sem():.2f}"
+        summary += ["", f"{mean}; {wins}"]
+    heads = ("test error, %", "test log loss", "seconds to fit")
+    return markdown.table(
+        ["`mh` and `real-mh`", *itertools.chain(*((head, "`real-mh`") for head in heads))],
+        [*texts, summary],
+    )
 
 
 def tables(path: Path) -> list[str]:
@@ -298,8 +338,9 @@ def main() -> None:
         row = measure_one(options.name, options.library, options.split, options.data_dir)
         sys.stdout.write(json.dumps(row) + "\n")
     else:
-        lines = tables(options.file)
-        if read(options.file)["library"].isin(VARIANTS).any():
+        shown = set(read(options.file)["library"])
+        lines = objectives_table(options.file) if shown <= set(OBJECTIVES) else tables(options.file)
+        if {"300 rounds", "early stopping"} <= shown:
             lines += ["", *stopping_table(options.file)]
         sys.stdout.write("\n".join(lines) + "\n")
 

@@ -2,11 +2,13 @@
 
     python -m tests.experiments.objective_results measure --data-dir DIR --results FOLDER
     python -m tests.experiments.objective_results collect --results FOLDER
+    python -m tests.experiments.objective_results of-1996 --data-dir DIR
     python -m tests.experiments.objective_results print
 
 `measure` calls `boostsample compare` for each group of data sets, objective and learner, and goes
 on where it was interrupted; `collect` writes the file of docs/results that `print` reads. `full`
-has a budget of its own, F N looks: it is left out on all families of MNIST and CIFAR-10.
+has a budget of its own, F N looks: it is left out on all families of MNIST and CIFAR-10. `of-1996`
+measures boosting beside bagging as Freund and Schapire (1996) did, and writes its file.
 """
 
 from __future__ import annotations
@@ -15,17 +17,23 @@ import argparse
 import itertools
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import StratifiedKFold
 
+from boostsample import BoostSampleClassifier
+from boostsample.experiments.data.datasets import load_dataset
 from tests.experiments import markdown
 from tests.experiments.classifier_sets import SETS
 from tests.paths import RESULTS, ROOT
 
-OBJECTIVES = ("mh", "real-mh", "info", "gentle", "m1", "samme", "bagging", "rank")
+OBJECTIVES = ("mh", "real-mh", "info", "gentle", "m1", "samme", "oc", "bagging", "rank")
 TWO_CLASSES = ("breast-cancer", "noise-10", "columns-500")
 LEARNERS = ("stump", "tree:n_leaves=8")
 SAMPLED = ("uniform-naive", "laminating", "adaptive-halving")
@@ -35,6 +43,27 @@ METRICS = {
     "test_error": ("test error, %", 2),
     "log_loss": ("test log loss", 3),
 }
+
+
+FILE_OF_1996 = RESULTS / "objectives-1996.csv"
+BASE = {"stump": "FindAttrTest", "tree:n_leaves=1000": "C4.5"}
+"""The base classifiers of 1996 by those that stand for them."""
+METHODS: dict[str, tuple[str, int]] = {
+    "alone": ("m1", 1),
+    "AdaBoost.M1": ("m1", 100),
+    "bagging": ("bagging", 100),
+    "pseudo-loss (M2)": ("oc", 100),
+    "mh": ("mh", 100),
+    "real-mh": ("real-mh", 100),
+    "samme": ("samme", 100),
+}
+PUBLISHED = {
+    ("iris", "FindAttrTest"): (35.2, 4.7, 28.4, 4.8),
+    ("iris", "C4.5"): (5.9, 5.0, 5.0),
+    ("letter", "FindAttrTest"): (92.9, 92.9, 91.9, 34.1),
+    ("letter", "C4.5"): (13.8, 3.3, 6.8),
+}
+"""Test errors of the first methods in %, from the table of Freund and Schapire (1996)."""
 
 
 class Group(NamedTuple):
@@ -124,6 +153,73 @@ def collect(results: Path) -> None:
     )
 
 
+def measure_of_1996(data_dir: str) -> None:
+    """Write test errors of 100 rounds under `full` to `FILE_OF_1996`.
+
+    Letter has its standard split and five seeds, iris ten times ten folds, as in the paper.
+    """
+    warnings.simplefilter("ignore", ConvergenceWarning)  # M1 ends where errors are too large
+    letter = load_dataset("letter", data_dir=data_dir)
+    iris_X, iris_y = load_iris(return_X_y=True)
+    folds = [
+        list(StratifiedKFold(10, shuffle=True, random_state=seed).split(iris_X, iris_y))
+        for seed in range(10)
+    ]
+    tasks = (
+        ("iris", iris_X, iris_y, folds),
+        ("letter", letter.X, letter.y, [[letter.split(0, 0)]]),
+    )
+    rows = []
+    for (name, X, y, runs), learner, (method, (objective, n_rounds)) in itertools.product(
+        tasks, BASE, METHODS.items()
+    ):
+        errors = []
+        for seed, splits in enumerate(runs * 5 if len(runs) == 1 else runs):
+            wrong = [
+                BoostSampleClassifier(
+                    "full",
+                    learner=learner,
+                    objective=objective,
+                    n_rounds=n_rounds,
+                    learning_rate=1.0,
+                    random_state=seed,
+                )
+                .fit(X[train], y[train])
+                .predict(X[test])
+                != y[test]
+                for train, test in splits
+            ]
+            errors.append(100 * float(np.concatenate(wrong).mean()))
+        rows.append(
+            {
+                "data": name,
+                "learner": learner,
+                "method": method,
+                "error": round(float(np.mean(errors)), 3),
+                "std": round(float(np.std(errors, ddof=1)), 3),
+                "runs": len(errors),
+            }
+        )
+        sys.stderr.write(f"{rows[-1]}\n")
+    markdown.write_rows(FILE_OF_1996, rows)
+
+
+def table_of_1996() -> list[str]:
+    """Published and measured test errors by data set, base classifier and method."""
+    figures = pd.read_csv(FILE_OF_1996).set_index(["data", "learner", "method"])
+    head = ["test error, %", *(f"{base}, {data}" for data, base in PUBLISHED)]
+    learners = {base: learner for learner, base in BASE.items()}
+    rows = []
+    for at, method in enumerate(METHODS):
+        cells = [method]
+        for (data, base), published in PUBLISHED.items():
+            row = figures.loc[(data, learners[base], method)]
+            ours = f"{row['error']:.1f} ± {row['std']:.1f}"
+            cells.append(f"{published[at]} / {ours}" if at < len(published) else ours)
+        rows.append(cells)
+    return markdown.table(head, rows)
+
+
 def tables() -> dict[str, list[str]]:
     """For each metric and learner: a row for each data set and objective, at the last mark."""
     figures = pd.read_csv(FILE)
@@ -143,7 +239,7 @@ def tables() -> dict[str, list[str]]:
                 lines.append([data, f"`{objective}`", *cells])
             head = [f"{title}, {learner}s", "objective", *(f"`{name}`" for name in strategies)]
             made[f"objectives {metric} {learner}"] = markdown.table(head, lines, left=(0, 1))
-    return made
+    return {**made, "1996": table_of_1996()}
 
 
 def main() -> None:
@@ -155,12 +251,15 @@ def main() -> None:
     run.add_argument("--results", type=Path, required=True)
     run.add_argument("--groups", default=",".join(GROUPS))
     kinds.add_parser("collect").add_argument("--results", type=Path, required=True)
+    kinds.add_parser("of-1996").add_argument("--data-dir", required=True)
     kinds.add_parser("print")
     options = parser.parse_args()
     if options.what == "measure":
         measure(options.results.resolve(), options.data_dir, options.groups.split(","))
     elif options.what == "collect":
         collect(options.results)
+    elif options.what == "of-1996":
+        measure_of_1996(options.data_dir)
     else:
         sys.stdout.write(markdown.marked(tables()))
 

@@ -15,7 +15,7 @@ from boostsample.classifier.fit_run import FitRun
 from boostsample.errors import DataError, SettingError
 from boostsample.labels import encode
 from boostsample.records import Round
-from boostsample.registry import OBJECTIVES
+from boostsample.registry import OBJECTIVES, make_objective
 from tests.compiled import slow_without_jit
 from tests.problems import bank_of, noisy_labels, table
 
@@ -232,3 +232,10 @@ def test_queries_that_do_not_fit(settings: Any, groups: Any, message: str) -> No
     )
     with pytest.raises((SettingError, DataError), match=message):
         model.fit(X, y, groups=groups)
+
+
+def test_values_of_gentle_stay_mean_labels_where_rounding_exceeds_the_mass() -> None:
+    sums = np.array([[3e-17, -3e-17], [0.1, 2e-17]])
+    masses = np.array([[1e-19, 1e-19], [0.4, -1e-18]])
+    values = make_objective("gentle").values(sums, masses)
+    assert values.tolist() == [[1.0, -1.0], [0.25, 0.0]]
