@@ -25,6 +25,7 @@ from boostsample.classifier.defaults import (
     N_MEMBERS,
     ROUNDS_OF_FEW,
     NamedSettings,
+    choose_objective,
     chooses_rounds,
 )
 from boostsample.classifier.early_stopping import (
@@ -210,11 +211,12 @@ class BoostSampleClassifier(
         Looks of search and modelling, at least 1, at which training ends; checked and counted as
         `max_seconds`, but the rounds that are trained are the same everywhere. With both, training
         ends at the first one.
-    objective : str or Objective, default "mh"
+    objective : str or Objective, default "auto"
         What is boosted: "mh", discrete AdaBoost.MH, "real-mh", "info", "gentle", "m1", "samme",
         "rank", "oc" or "bagging", with settings as in "real-mh:abstains=1", or an instance; see
-        docs/objectives.md. "m1", "samme" and "oc" need one class for each row, "rank" two
-        classes.
+        docs/objectives.md. "auto" is "real-mh" for trees of the learner "auto" in the committee of
+        `n_rounds` "auto", up to 3,000 features and without smoothing, and "mh" for all others.
+        "m1", "samme" and "oc" need one class for each row, "rank" two classes.
     code : str or array, shape (K, B), default "one-vs-rest"
         Output code, whose bits are the labels that are boosted: "one-vs-rest", "binary",
         "exhaustive", or the best of many random ones, "dense" or "sparse", with a number of bits if
@@ -311,7 +313,7 @@ class BoostSampleClassifier(
         eval_metric: Metric = "log_loss",
         max_seconds: float | None = None,
         max_looks: int | None = None,
-        objective: str | Objective = "mh",
+        objective: str | Objective = "auto",
         code: str | ArrayLike = ONE_VS_REST,
         decoding: str = "loss",
     ) -> None:
@@ -417,7 +419,8 @@ class BoostSampleClassifier(
         X = frame_of(X)
         inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers, columns=columns)
         rows, classes, multi_label, seen, weighted = inputs
-        rows = rows._replace(queries=queries_of(groups, weighted, self.objective))
+        objective = choose_objective(self.objective)
+        rows = rows._replace(queries=queries_of(groups, weighted, objective))
         families = self._families(X, rows.examples, seen, start)
         last_run = run_to_continue(self)
         seed = last_run.notes["seed"] if last_run else fit_seed(self.random_state, self.checkpoint)

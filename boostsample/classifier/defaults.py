@@ -15,6 +15,7 @@ from boostsample.checks import budget_looks
 from boostsample.errors import SettingError, unknown
 from boostsample.learner import Learner
 from boostsample.names import parse_name, write_name
+from boostsample.objective import Objective
 from boostsample.registry import registered_class
 from boostsample.strategy import Strategy
 
@@ -96,12 +97,12 @@ budget='14.7N')
     Chosen(strategy='screening', learner='stump', budget=None)
     """
     narrow, several = n_features <= _MOST_NARROW, n_labels > 1
-    if isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO:
+    if is_auto(learner):
         each, fewest, most = _LEAVES_OF_MORE_CLASSES if several else _NARROW_LEAVES
         if not narrow:
             each, fewest, most = _WIDE_LEAVES
         tree = {"n_leaves": min(most, max(fewest, n_examples // each))}
-        named = parse_name(learner)[1].items()
+        named = parse_name(str(learner))[1].items()
         tree |= {name: value for name, value in named if value is not None}
         learner = write_name(AUTO_LEARNER, tree)
     if not (isinstance(strategy, str) and strategy == AUTO):
@@ -126,6 +127,30 @@ budget='14.7N')
             budget = (searched * n_examples + 1) // 2
     searched = min(searched, budget_looks(budget, n_examples))
     return Chosen(f"{_NARROW}:n_features={searched}:scheme=distinct", learner, budget)
+
+
+def choose_objective(
+    objective: str | Objective,
+    learner: str | Learner = "stump",
+    smoothing: float = 0.0,
+    n_features: int = 0,
+    n_members: int = 1,
+) -> str | Objective:
+    """The objective in use: "auto" is ``real-mh`` for default trees of a committee, else ``mh``.
+
+    The rows that the members of a committee leave out choose rounds and temperature. With a number
+    of rounds and the rule of temperatures, the probabilities of ``real-mh`` are worse than those
+    of ``mh``. Smoothing is of votes, and F above 3,000 stays with ``mh``.
+    """
+    if not (isinstance(objective, str) and objective == AUTO):
+        return objective
+    default = is_auto(learner) and not smoothing and n_features <= MOST_WIDE
+    return "real-mh" if default and n_members > 1 else "mh"
+
+
+def is_auto(learner: str | Learner) -> bool:
+    """Whether the rules choose the learner, with settings of its tree or without."""
+    return isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO
 
 
 def chooses_rounds(n_rounds: Any, warm_start: Any) -> bool:

@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_flag
-from boostsample.classifier.defaults import choose_settings
+from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
 from boostsample.classifier.init_model import InitModel
@@ -106,7 +106,13 @@ class FitRun:
             max_model_features=settings.max_model_features,
             learning_rate=settings.learning_rate,
             smoothing=settings.smoothing,
-            objective=settings.objective,
+            objective=choose_objective(
+                settings.objective,
+                settings.learner,
+                settings.smoothing,
+                self.bank.n_features,
+                self.n_members,
+            ),
             groups=None if rows.queries is None else rows.queries[train],
         )
 

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.checks import check_count, check_integer, check_number, warn_of_merged_columns
+from boostsample.classifier.defaults import choose_objective
 from boostsample.classifier.fit_run import fit_seed
 from boostsample.classifier.inputs.fit_inputs import (
     check_fit_inputs,
@@ -275,7 +276,7 @@ class StableSelectionMixin:
             example_weight=rows.weight[half],
             learning_rate=self.learning_rate,
             smoothing=self.smoothing,
-            objective=self.objective,
+            objective=choose_objective(self.objective),
         )
 
 

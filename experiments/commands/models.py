@@ -86,7 +86,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 @click.option(
     "--objective",
     metavar="NAME:SETTING=VALUE",
-    help="What is boosted (boostsample list objectives).  [default: mh, discrete AdaBoost.MH]",
+    help="What is boosted (boostsample list objectives).  [default: auto: "
+    "real-mh for the default trees and rounds, else mh]",
 )
 @options.code_option
 @options.decoding_option

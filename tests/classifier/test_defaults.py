@@ -12,7 +12,7 @@ import pytest
 from boostsample import BoostSampleClassifier
 from boostsample.banks.bank import FeatureBank
 from boostsample.checks import budget_looks
-from boostsample.classifier.defaults import choose_settings
+from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.families import Columns
 from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.names import parse_name
@@ -112,6 +112,37 @@ def test_a_fit_without_settings(digits: Data) -> None:
     assert history(wide) == history(
         wide, "adaptive-halving", learner="tree:n_leaves=6", budget="100N"
     )
+
+
+@pytest.mark.parametrize(
+    ("chosen", "objective"),
+    [
+        (("auto", "auto", 0.0, 3000, 5), "real-mh"),
+        (("auto", "auto:n_leaves=8", 0.0, 20, 5), "real-mh"),
+        (("auto", "auto", 0.0, 3001, 5), "mh"),
+        (("auto", "auto", 0.0, 20, 1), "mh"),
+        (("auto", "auto", 0.01, 20, 5), "mh"),
+        (("auto", "tree:n_leaves=8", 0.0, 20, 5), "mh"),
+        (("samme", "auto", 0.0, 20, 5), "samme"),
+    ],
+)
+def test_the_objective_of_the_rule(chosen: tuple[Any, ...], objective: str) -> None:
+    assert choose_objective(*chosen) == objective
+
+
+@pytest.mark.parametrize(
+    ("settings", "objective"),
+    [({}, "real-mh"), ({"n_rounds": 3}, "mh"), ({"smoothing": 0.01}, "mh")],
+)
+def test_the_objective_of_a_fit(digits: Data, settings: dict[str, Any], objective: str) -> None:
+    X, y = digits[0][:300], digits[1][:300]
+    fits = [
+        BoostSampleClassifier(random_state=0, **settings, **more).fit(X, y)
+        for more in ({}, {"objective": objective})
+    ]
+    edges = [[row["edge"] for row in fit.history_] for fit in fits]
+    assert edges[0] == edges[1]
+    assert [fit.objective for fit in fits] == ["auto", objective]
 
 
 def test_a_table_of_100_000_columns() -> None:

@@ -1,4 +1,4 @@
-"""Classifiers of several libraries with no settings at all, on the same rows: docs/classifiers.md.
+"""Classifiers of several libraries with no settings, on the same rows: docs/classifiers.md.
 
     python -m tests.experiments.classifier_table measure --data-dir DIR -o FILE.csv
     python -m tests.experiments.classifier_table print FILE.csv
@@ -47,21 +47,22 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "early stopping": {"n_rounds": 300, "early_stopping": True},
     "real-mh": {"objective": "real-mh"},
 }
-"""Settings of boostsample that the tables of early stopping and of objectives compare."""
+"""Settings of boostsample; the tables of early stopping and of objectives compare them."""
 OBJECTIVES = ("boostsample", "real-mh")
-"""The default of boostsample, `mh`, and the objective beside it."""
+"""Without settings but for the objective `mh`, and with the one beside it."""
 BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
 """Those that a mean log loss is compared with."""
 N_SPLITS = 5
 LIMIT = 1200
 """Seconds after which a fit is given up; its figures are then missing."""
 SILENT: dict[str, dict[str, Any]] = {
+    "boostsample": {"objective": "mh"},
     "LightGBM": {"verbosity": -1},
     "CatBoost": {"verbose": 0, "allow_writing_files": False},
     "XGBoost": {"enable_categorical": True},
     "logistic regression": {"max_iter": 1000},
 }
-"""No settings of a model: messages, how categories are passed, and iterations until it is done."""
+"""Messages, how categories are passed, and iterations until it is done; and an objective."""
 NUMBERS_ONLY = ("AdaBoost", "logistic regression")
 """They take no categories and no missing values: indicators, means, and unit variances."""
 COLUMNS = (

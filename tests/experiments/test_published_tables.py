@@ -24,9 +24,13 @@ from tests.paths import RESULTS, ROOT, needs_results
 pytestmark = needs_results
 
 CLASSIFIERS = RESULTS / "classifiers.csv"
+OF_OBJECTIVES = RESULTS / "classifiers-objectives.csv"
 PAGES: dict[str, Callable[[], dict[str, list[str]]]] = {
     "default.md": lambda: default_choice.tables(RESULTS / "defaults.csv"),
-    "classifiers.md": lambda: {"classifiers": classifier_table.tables(CLASSIFIERS)},
+    "classifiers.md": lambda: {
+        "classifiers": classifier_table.tables(CLASSIFIERS),
+        "objectives": classifier_table.objectives_table(OF_OBJECTIVES),
+    },
     "early_stopping.md": lambda: {"stopping": classifier_table.stopping_table(CLASSIFIERS)},
     "WIDE.md": lambda: wide_table.tables(RESULTS / "wide.csv"),
     "CONTEST.md": contest.tables,
