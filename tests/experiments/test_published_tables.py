@@ -14,6 +14,7 @@ from tests.experiments import (
     contest,
     default_choice,
     figure3,
+    objective_results,
     on_demand,
     reproduction,
     table1,
@@ -32,6 +33,7 @@ PAGES: dict[str, Callable[[], dict[str, list[str]]]] = {
         "objectives": classifier_table.objectives_table(OF_OBJECTIVES),
     },
     "early_stopping.md": lambda: {"stopping": classifier_table.stopping_table(CLASSIFIERS)},
+    "objective_results.md": objective_results.tables,
     "WIDE.md": lambda: wide_table.tables(RESULTS / "wide.csv"),
     "CONTEST.md": contest.tables,
     "BK10.md": lambda: {
