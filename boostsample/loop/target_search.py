@@ -124,8 +124,9 @@ class TargetSearch:
         strategy, run, number = self._strategy, self._run, len(self.rows)
         objective = self.objective
         rows: Any = targets.read(two_sided or objective.two_sided, self._members)
-        computed = run.values_computed
-        ledger = Ledger(type(strategy).__name__, self._budget_of(rows.n_examples))
+        computed, looks = run.values_computed, rows.looks
+        budget = self._budget_of(rows.n_examples)
+        ledger = Ledger(type(strategy).__name__, budget)
         whole = rows.n_examples == run.n_examples
         place = self.round, self._n_rounds
         step = Step(rows, ledger, self._rng, self._families, place, whole)
@@ -135,6 +136,7 @@ class TargetSearch:
             records, notes, plans = step._end()
             self.plans_rounds |= plans
             rows.release()
+        _check_looks(rows.looks - looks, ledger, budget, f"round {self.round}, search {number}")
         if not isinstance(stump, Stump):
             raise StrategyError(
                 f"search {number}: choose() of {type(strategy).__name__} must return a Stump, got "
@@ -275,6 +277,16 @@ class TargetSearch:
             return self._budget
         share = self._budget * n_examples // self._run.n_examples
         return max(share, min(self._budget, LEAST_BUDGET))
+
+
+def _check_looks(read: int, ledger: Ledger, budget: int, where: str) -> None:
+    """StrategyError unless the ledger holds the looks that the searches have counted themselves."""
+    spent = ledger.of("search") + ledger.of("modelling")
+    if read != spent or read > budget:
+        raise StrategyError(
+            f"{where}: the searches have read {read:,} looks, but the ledger holds {spent:,} of a "
+            f"budget of {budget:,}; a strategy must not change the ledger: remove what patches it"
+        )
 
 
 def _family_of(families: Sequence[FamilyInfo], feature: int) -> int:

@@ -86,8 +86,12 @@ class SampleRows(Protocol):
 
 
 class TargetRows(Protocol):
-    """Some examples, their labels multiplied by the outputs of stumps: what one search reads."""
+    """Some examples, their labels multiplied by the outputs of stumps: what one search reads.
 
+    `looks` counts the feature values that searches and edges of their samples have read.
+    """
+
+    looks: int
     n_examples: int
     n_labels: int
     n_features: int

@@ -166,18 +166,24 @@ class Race:
 
 
 class LocalSample(NamedTuple):
-    """A sample, or all rows, of a target in this process: implements `SampleRows`."""
+    """A sample, or all rows, of a target in this process: implements `SampleRows`.
+
+    `size` are its draws; `rows` are fewer where an example was drawn more than once.
+    """
 
     searcher: Searcher
     rows: Rows
     exact: bool
+    size: int
 
     def search(self, features: NDArray[np.int64]) -> Stumps:
         """The best stump of each feature."""
+        self.searcher.looks += features.size * self.size
         return self.searcher.search(features, self.rows, self.exact)
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
         """Edges of given stumps: float64 (Q,)."""
+        self.searcher.looks += len(stumps) * self.size
         return self.searcher.signed_edges(stumps, self.rows)
 
 
@@ -209,6 +215,7 @@ class Searcher:
         self.n_examples, self.n_labels = weights.n_examples, weights.n_labels
         self.n_features = int(bank.n_features) if members is None else members.size
         self.largest_threshold = bank.largest_threshold
+        self.looks = 0
         if run is None:
             self._n_run = weights.n_examples
             self._rules = SearchRules() if rules is None else rules
@@ -266,9 +273,9 @@ class Searcher:
         """A draw of `size` examples; all with exact weights if `size` is n."""
         method, exact = known_scheme(scheme), size == self.n_examples
         if exact:
-            return LocalSample(self, self.weights.exact(), exact)
+            return LocalSample(self, self.weights.exact(), exact, size)
         how = UNPROMISED.get(scheme, PROMISED)
-        return LocalSample(self, self.weights.draw(size, method, rng, how), exact)
+        return LocalSample(self, self.weights.draw(size, method, rng, how), exact, size)
 
     def nested_samples(
         self, sizes: Sequence[int], scheme: str, rng: np.random.Generator
@@ -277,8 +284,9 @@ class Searcher:
         method, how = nested_scheme(scheme), UNPROMISED.get(scheme, PROMISED)
         drawn = [size for size in sizes if size < self.n_examples]
         rows = self.weights.draw_nested(drawn, method, rng, how) if drawn else []
-        exact = [LocalSample(self, self.weights.exact(), True)] * (len(sizes) - len(drawn))
-        return [LocalSample(self, of_sample, False) for of_sample in rows] + exact
+        whole = LocalSample(self, self.weights.exact(), True, self.n_examples)
+        nested = [LocalSample(self, of, False, size) for of, size in zip(rows, drawn, strict=True)]
+        return nested + [whole] * (len(sizes) - len(drawn))
 
     def race(
         self,
@@ -306,6 +314,7 @@ class Searcher:
         run = self._races[plan].run
         stumps = run(self.weights.for_race(), features, tiles, self._search, rng, again, join)
         self.weights.raced()
+        self.looks += sum([q * size for q, size in plan])
         return self._with_edges(stumps)
 
     def _with_edges(self, stumps: Stumps) -> Stumps:
@@ -316,7 +325,7 @@ class Searcher:
 
     def shuffled(self, rng: np.random.Generator) -> LocalSample:
         """All rows, each with the features of another."""
-        return LocalSample(self, self.weights.shuffled(rng), exact=False)
+        return LocalSample(self, self.weights.shuffled(rng), False, self.n_examples)
 
     def n_heaviest(self, mass: float) -> int:
         """The least number of examples with this share of the weight, heaviest first."""

@@ -272,6 +272,7 @@ class ShardSample(NamedTuple):
 
     def search(self, features: NDArray[np.int64]) -> Stumps:
         """The best stump of each feature. One exchange."""
+        self.of.looks += features.size * self.size
         numbers = self.of.numbers(features)
         if self.drawn is None:
             stumps = self._search_all(numbers)
@@ -364,6 +365,7 @@ class ShardSample(NamedTuple):
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
         """Edges of given stumps: float64 (Q,). One exchange."""
+        self.of.looks += len(stumps) * self.size
         cuts = self.of.numbers(stumps.feature), stumps.threshold, stumps.votes, stumps.below
         return np.asarray(np.add.reduce(self._ask("edges", *cuts)) * self._scale())
 
@@ -382,6 +384,7 @@ class ShardTarget:
         self.n_examples, self.n_labels = node.n_examples, node.n_labels
         self.n_features = int(driver.n_bins.size if members is None else members.size)
         self.largest_threshold = N_BINS - 1
+        self.looks = 0
         self._members = members
 
     @property

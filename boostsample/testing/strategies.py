@@ -8,13 +8,12 @@ import inspect
 import math
 import pickle
 import random
-import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +34,13 @@ from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy
+from boostsample.testing.isolation import (
+    FreshError,
+    changed_by,
+    global_random_state,
+    in_fresh_interpreters,
+    watched_sources,
+)
 
 __all__ = [
     "STRATEGY_CHECKS",
@@ -48,6 +54,7 @@ __all__ = [
     "check_strategy_edge_of_one",
     "check_strategy_example_weights",
     "check_strategy_few_examples",
+    "check_strategy_fresh_interpreters",
     "check_strategy_global_random_state",
     "check_strategy_instance_untouched",
     "check_strategy_keeps_nothing",
@@ -63,6 +70,7 @@ __all__ = [
     "check_strategy_same_seed",
     "check_strategy_schemes",
     "check_strategy_settings",
+    "check_strategy_shared_state",
     "check_strategy_spending",
     "check_strategy_state",
     "check_strategy_two_classes",
@@ -80,6 +88,8 @@ STRATEGY_ROUNDS = 6
 
 #: Parts of the names of notes that are beliefs about edges or probabilities.
 _BELIEFS = "edge", "mean", "probabilit", "proportion", "target"
+#: Packages that a fresh interpreter can import.
+_IMPORTABLE = "boostsample", "sklearn", "builtins", "abc", "functools", "__main__"
 #: Columns that searches of nodes may change.
 _OF_NODES = "seconds", "values_computed", "term", "bytes", "messages"
 
@@ -148,6 +158,26 @@ def check_strategy_same_seed(make: Make, learner: AnyLearner = None) -> None:
         _require(first == second, make, f"seed {seed} made two different models")
 
 
+def check_strategy_fresh_interpreters(make: Make, learner: AnyLearner = None) -> None:
+    """The same seed gives the same stumps in fresh interpreters with two values of PYTHONHASHSEED.
+
+    Takes a few seconds. Warns, and checks nothing, if the strategy cannot be sent there.
+    """
+    require_same_when_fresh([make], learner)
+
+
+def check_strategy_shared_state(make: Make, learner: AnyLearner = None) -> None:
+    """A run changes no class attribute of the strategy, and no global that its module reads."""
+    problem = noisy_strategy_problem(learner=learner)
+    changed = changed_by(lambda: run_strategy(make, problem), type(make()), Strategy)
+    _require(
+        not changed,
+        make,
+        f"changed {', '.join(changed)}, which all runs of a process share; keep what is learned in "
+        "attributes of self that end in '_', and reset them in start()",
+    )
+
+
 def check_strategy_global_random_state(make: Make, learner: AnyLearner = None) -> None:
     """Neither reads nor changes the global random states of numpy and `random`."""
     old = random.getstate(), np.random.get_state()  # noqa: NPY002  # the state under test
@@ -156,9 +186,9 @@ def check_strategy_global_random_state(make: Make, learner: AnyLearner = None) -
         for seed in (1, 2):
             random.seed(seed)
             np.random.seed(seed)  # noqa: NPY002  # the state under test
-            before = _global_state()
+            before = global_random_state()
             models.append(run_strategy(make, noisy_strategy_problem(learner=learner)).stumps())
-            _require(_global_state() == before, make, "drew from a global random state")
+            _require(global_random_state() == before, make, "drew from a global random state")
         _require(models[0] == models[1], make, "depends on a global random state")
     finally:
         random.setstate(old[0])
@@ -167,7 +197,7 @@ def check_strategy_global_random_state(make: Make, learner: AnyLearner = None) -
 
 def check_strategy_own_seed(make: Make, learner: AnyLearner = None) -> None:
     """Random choices come from `step.rng` or the `rng` of `start`, not from a fixed seed."""
-    with _watched_sources(type(make())) as sources:
+    with watched_sources(type(make())) as sources:
         run_strategy(make, noisy_strategy_problem(learner=learner))
     _require(
         sources.read or not sources.made,
@@ -467,6 +497,44 @@ def require_budget_spent(
         )
 
 
+def require_same_when_fresh(makes: Sequence[Make], learner: AnyLearner = None) -> None:
+    """Raise unless strategies make the same stumps in this interpreter and in two fresh ones."""
+    arguments = makes, learner, _n_shards.get()
+    classes = [cls for make in makes for cls in type(make()).__mro__]
+    modules = [thing.__module__ for thing in (*classes, *makes) if hasattr(thing, "__module__")]
+    own = [name for name in modules if name.partition(".")[0] not in _IMPORTABLE]
+    try:
+        fresh = in_fresh_interpreters(stumps_of_seed, arguments, own)
+    except FreshError as error:
+        warnings.warn(
+            f"strategy {type(makes[0]()).__name__}: not checked in fresh interpreters, which "
+            f"cannot run it: {error}; put it into a module that can be imported",
+            stacklevel=3,
+        )
+        return
+    here = stumps_of_seed(*arguments)
+    for make, stumps, *others in zip(makes, here, *fresh, strict=True):
+        _require(
+            others[0] == others[1],
+            make,
+            "one seed made other stumps under another PYTHONHASHSEED; do not iterate over a set of "
+            "texts, nor use hash(): sort the set, or use a list or dict",
+        )
+        _require(
+            others[0] == stumps,
+            make,
+            "one seed made other stumps in a fresh interpreter than in this one; keep what is "
+            "learned in attributes of self that end in '_', and reset them in start()",
+        )
+
+
+def stumps_of_seed(makes: Sequence[Make], learner: AnyLearner, n_shards: int) -> list[str]:
+    """The stumps of a run of each strategy, as text, on ten families."""
+    problem = noisy_strategy_problem(sizes=(2,) * 10, learner=learner)
+    with over_shards(n_shards):
+        return [repr(run_strategy(make, problem).stumps()) for make in makes]
+
+
 def _pickled(value: Any, make: Make, what: str) -> bytes:
     try:
         return pickle.dumps(value)
@@ -494,85 +562,6 @@ def _require_plain(value: Any, make: Make, where: str) -> None:
             f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
             "lists and dicts of these only",
         )
-
-
-def _global_state() -> tuple[Any, ...]:
-    state = np.random.get_state(legacy=False)  # noqa: NPY002 - the state under test
-    return random.getstate(), state["state"]["key"].tobytes(), state["state"]["pos"]
-
-
-@dataclass
-class _RandomSources:
-    """Names of the generators that a strategy made, and whether it read the given one."""
-
-    made: set[str] = field(default_factory=set)
-    read: bool = False
-
-
-@contextmanager
-def _watched_sources(kind: type[Any]) -> Iterator[_RandomSources]:
-    """Record which generators methods of a class of strategies make or read."""
-    sources = _RandomSources()
-    inside = False
-
-    def watched(method: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any, **settings: Any) -> Any:
-            nonlocal inside
-            rng = next((a for a in args if isinstance(a, np.random.Generator)), None)  # of start()
-            before, inside = _position(rng), True
-            try:
-                return method(*args, **settings)
-            finally:
-                inside = False
-                sources.read |= _position(rng) != before
-
-        return call
-
-    def watched_maker(maker: Any) -> Any:
-        """The same maker of generators, which notes its name if a method calls it."""
-
-        def note() -> None:
-            if inside:
-                sources.made.add(maker.__name__)
-
-        def make(*args: Any, **settings: Any) -> Any:
-            note()
-            return maker(*args, **settings)
-
-        def init(self: Any, *args: Any, **settings: Any) -> None:
-            note()
-            maker.__init__(self, *args, **settings)
-
-        is_class = isinstance(maker, type)
-        return type(maker.__name__, (maker,), {"__init__": init}) if is_class else make
-
-    def step_rng(step: Step) -> Any:
-        sources.read |= inside
-        return original_step_rng(step)
-
-    original_step_rng = vars(Step)["rng"].fget
-    makers = [
-        (maker, watched_maker(maker))
-        for maker in (np.random.default_rng, np.random.RandomState, random.Random)
-    ]
-    modules = [sys.modules.get(base.__module__, random) for base in kind.__mro__]
-    with ExitStack() as stack:
-        for module in {np.random, random, *modules}:
-            for name, value in [*vars(module).items()]:
-                for maker, replacement in makers:
-                    if value is maker:
-                        stack.enter_context(patch.object(module, name, replacement))
-        for name in ("start", "choose", "learn"):
-            stack.enter_context(patch.object(kind, name, watched(getattr(kind, name))))
-        stack.enter_context(patch.object(Step, "rng", property(step_rng)))
-        yield sources
-
-
-def _position(rng: np.random.Generator | None) -> Any:
-    if rng is None:
-        return None
-    bits: Any = rng.bit_generator
-    return bits.state, bits.seed_seq.n_children_spawned
 
 
 # ------------------------------------------------------------------------------------------- runs

@@ -393,3 +393,42 @@ def test_weights_labels_and_bank_cannot_be_reached(monkeypatch: pytest.MonkeyPat
     # A walk that looks into private names does find them: it is not blind.
     with pytest.raises(AssertionError, match="hidden"):
         Spy().look({"hidden": [booster]})
+
+
+def erase(step: Step) -> Stump:
+    """Search everything, and write less into the ledger."""
+    ledger: Any = step._Step__ledger  # type: ignore[attr-defined]  # what a strategy can reach
+    stump = step.search(np.arange(F), step.draw(N)).best()
+    ledger._spent["search"] = 1
+    return stump
+
+
+def enlarge(step: Step) -> Stump:
+    """Raise the budget of the ledger."""
+    ledger: Any = step._Step__ledger  # type: ignore[attr-defined]  # what a strategy can reach
+    ledger._budget = 10**9
+    return step.search(np.arange(F), step.draw(N)).best()
+
+
+@pytest.mark.parametrize("cheat", [erase, enlarge])
+def test_a_changed_ledger_ends_the_run(cheat: Any) -> None:
+    with pytest.raises(StrategyError, match=r"have read 640 looks, .* must not change the ledger"):
+        one_round(cheat, budget=F * N - 1 if cheat is enlarge else None)
+
+
+@pytest.mark.parametrize("search", ["search", "edges", "race"])
+def test_a_patched_ledger_ends_the_run(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every kind of search counts its looks itself."""
+    monkeypatch.setattr(Ledger, "charge", lambda *_: None)
+
+    def choose(step: Step) -> Stump:
+        if search == "race":
+            return step.race([0, 1], [(2, 5), (1, N)]).best()
+        stumps = step.search([0, 1], step.draw(5))
+        if search == "edges":
+            step.edges(stumps, step.draw(7, "distinct"))
+        return stumps.best()
+
+    read = {"search": 10, "edges": 24, "race": 10 + N}[search]
+    with pytest.raises(StrategyError, match=rf"round 1, search 0: .* {read} looks, .* holds 0 of"):
+        one_round(choose)

@@ -31,8 +31,8 @@ from boostsample.strategies import (
     UniformNaive,
 )
 from boostsample.strategy import Outcome, Strategy, Stump
-from boostsample.testing import STRATEGY_CHECKS, Make
-from boostsample.testing.strategies import require_budget_spent
+from boostsample.testing import STRATEGY_CHECKS, Make, check_strategy_fresh_interpreters
+from boostsample.testing.strategies import require_budget_spent, require_same_when_fresh
 from tests.compiled import slow_without_jit
 from tests.guide import interface
 from tests.paths import ROOT
@@ -55,8 +55,18 @@ OTHERS: dict[str, Make] = {
 }
 
 
+#: All but the one that `test_fresh_interpreters` makes for all at once.
+IN_PROCESS = [c for c in STRATEGY_CHECKS if c is not check_strategy_fresh_interpreters]
+
+
 @slow_without_jit
-@pytest.mark.parametrize("check", STRATEGY_CHECKS, ids=lambda check: check.__name__)
+def test_fresh_interpreters() -> None:
+    makes = [functools.partial(make_strategy, name) for name in STRATEGIES]
+    require_same_when_fresh([*makes, *OTHERS.values()])
+
+
+@slow_without_jit
+@pytest.mark.parametrize("check", IN_PROCESS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_registered_strategy(name: str, check: Any) -> None:
     check(functools.partial(make_strategy, name))
@@ -101,7 +111,7 @@ def test_registered_strategy_with_products_and_trees(name: str, check: str, lear
 def test_other_settings(name: str) -> None:
     """Every check passes, but for problems too small for a number that the user named."""
     refused = []
-    for check in STRATEGY_CHECKS:
+    for check in IN_PROCESS:
         try:
             check(OTHERS[name])
         except SettingError as error:

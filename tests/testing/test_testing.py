@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import random
 import re
+import sys
+import threading
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -142,6 +146,39 @@ class TupleState(Good):
 class KeyState(Good):
     def learn(self, outcome: Outcome) -> None:
         self.counts_ = {outcome.feature: 1}
+
+
+class CountsInItsClass(Good):
+    """Learns in a class attribute: the second run of a process begins where the first ended."""
+
+    chosen: ClassVar[list[int]] = []
+
+    def choose(self, step: Step) -> Stump:
+        feature = len(self.chosen) % step.n_features
+        self.chosen.append(feature)
+        return step.search([feature], step.draw(step.n_examples)).best()
+
+
+def _next_feature() -> int:
+    global N_CALLS
+    N_CALLS += 1
+    return N_CALLS
+
+
+N_CALLS = 0
+
+
+class CountsInItsModule(Good):
+    def choose(self, step: Step) -> Stump:
+        feature = _next_feature() % step.n_features
+        return step.search([feature], step.draw(step.n_examples)).best()
+
+
+class IteratesOverTexts(Good):
+    def choose(self, step: Step) -> Stump:
+        first = next(iter({family.name for family in step.families}))
+        family = next(f for f in step.families if f.name == first)
+        return step.search(family.sample(1, step.rng), step.draw(step.n_examples)).best()
 
 
 class KeepsStep(Good):
@@ -291,6 +328,14 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (NeedsFamilies, "one_family", "index out of range"),
     (NeedsAnEdge, "constant_features", "log of zero"),
     (StopsAtThePlan, "beyond_the_plan", "no more rounds"),
+    (
+        CountsInItsClass,
+        "shared_state",
+        "changed the class attribute CountsInItsClass.chosen, which",
+    ),
+    (CountsInItsModule, "shared_state", "changed the global N_CALLS of the module tests.testing"),
+    (IteratesOverTexts, "fresh_interpreters", "do not iterate over a set of texts"),
+    (CountsInItsModule, "fresh_interpreters", "in a fresh interpreter than in this one"),
     (Remembers, "instance_untouched", "start\\(\\) must discard"),
 ]
 
@@ -323,6 +368,44 @@ def test_a_lambda_as_a_setting_is_a_clear_line() -> None:
     setting: Any = lambda: 3  # noqa: E731 - the setting under test
     with pytest.raises(AssertionError, match="strategy Good: the strategy cannot be pickled"):
         testing.check_strategy_instance_untouched(lambda: Good(n_features=setting))
+
+
+@slow_without_jit
+def test_classes_of_a_function_and_of_a_file_are_sent_by_value(tmp_path: Path) -> None:
+    class Local(Good):
+        pass
+
+    class Texts(IteratesOverTexts):
+        pass
+
+    (tmp_path / "own.py").write_text(
+        "from tests.testing.test_testing import IteratesOverTexts\n"
+        "class Own(IteratesOverTexts):\n    pass\n"
+    )
+    spec = importlib.util.spec_from_file_location("own_strategy_of_a_file", tmp_path / "own.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    try:
+        testing.check_strategy_fresh_interpreters(Local)
+        for kind in (Texts, module.Own):
+            with pytest.raises(AssertionError, match="do not iterate over a set of texts"):
+                testing.check_strategy_fresh_interpreters(kind)
+    finally:
+        del sys.modules[spec.name]
+
+
+def test_a_strategy_that_cannot_be_sent_is_skipped_aloud() -> None:
+    lock = threading.Lock()
+
+    def make() -> Strategy:
+        assert not lock.locked()
+        return Good()
+
+    with pytest.warns(UserWarning, match=r"Good: not checked in fresh interpreters, .*: TypeError"):
+        testing.check_strategy_fresh_interpreters(make)
 
 
 def test_an_instance_is_a_clear_line() -> None:
