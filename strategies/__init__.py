@@ -20,6 +20,9 @@ from boostsample.strategies.laminating import Laminating
 from boostsample.strategies.mas.mas_1q import MAS1Q
 from boostsample.strategies.mas.mas_naive import MASNaive
 from boostsample.strategies.mas.mas_q1 import MASQ1
+from boostsample.strategies.modern.adaptive_pruning import AdaptivePruning
+from boostsample.strategies.modern.box_thirding import BoxThirding
+from boostsample.strategies.modern.ema_fs import EMAFS
 from boostsample.strategies.modern.mabsplit import MABSplit
 from boostsample.strategies.modern.median_elimination import MedianElimination
 from boostsample.strategies.modern.mp_boost import MPBoost
@@ -28,6 +31,8 @@ from boostsample.strategies.modern.sparrow import Sparrow
 from boostsample.strategies.modern.weight_trimming import WeightTrimming
 from boostsample.strategies.screening import Screening
 from boostsample.strategies.successive_halving import SuccessiveHalving
+from boostsample.strategies.tasting.tasting_1q import Tasting1Q
+from boostsample.strategies.tasting.tasting_q1 import TastingQ1
 from boostsample.strategies.uniform_1q import Uniform1Q
 from boostsample.strategies.uniform_naive import UniformNaive
 from boostsample.strategies.uniform_q1 import UniformQ1
@@ -77,4 +82,9 @@ __all__ = [
     "UniformQ1",
     "WeightTrimming",
     "sample_members",
+    "AdaptivePruning",
+    "BoxThirding",
+    "EMAFS",
+    "Tasting1Q",
+    "TastingQ1",
 ]

@@ -690,7 +690,7 @@ def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) 
     rows, Y, weight = rows[weight > 0], problem.Y[weight > 0], weight[weight > 0]
     start = initial_weights(Y, problem.weights) * weight[:, None]
     start /= start.sum()
-    scores = np.zeros(Y.shape)
+    scores, rounding = np.zeros(Y.shape), 1e-5
     for each in run.rounds:
         where = f"round {each.rows[0]['round']}"
         for row in each.rows:
@@ -718,7 +718,8 @@ def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) 
         scores += each.terms[0].alpha * outputs
         loss = math.log10(float((start * np.exp(-Y * scores)).sum()))
         noted = each.rows[-1]["log10_loss"]
-        _require_close(noted, loss, 1e-5, make, f"{where}: log10 of the loss")
+        rounding += 1e-7 / (1.0 - capped)  # of the factor of an edge near 1
+        _require_close(noted, loss, min(1e-3, rounding), make, f"{where}: log10 of the loss")
     return run
 
 

@@ -24,7 +24,7 @@ from boostsample.strategy import Outcome, Pool, Strategy, Stump
 #: Share of the last edge that the lightest examples may have.
 _LEFT_OUT = 1.0 / 12.0
 #: Far above the rounding of edges on a sample, and the gap below which `full` settles ties.
-_ROUNDING = 3e-5
+ROUNDING = 3e-5
 
 
 class QuickBoost(Strategy):
@@ -39,7 +39,24 @@ class QuickBoost(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Raise SettingError if the budget does not pay for a whole search."""
         check_whole_search("quickboost", pool, budget)
+        self.forget()
+
+    def forget(self) -> None:
+        """Reset what is learned."""
         self.edge_, self.wait_, self.pause_ = 0.0, 0, 0
+
+    def waits(self, step: Step) -> bool:
+        """Whether pruning is not tried in this search; whole searches shorten the wait."""
+        waits = self.wait_ > 0
+        if step.whole:
+            self.wait_ = max(self.wait_ - 1, 0)
+        return waits
+
+    def count(self, step: Step, *, paid: bool) -> None:
+        """Count a try, unless it is of a node."""
+        if step.whole:
+            self.pause_ = self.pause_ // 2 if paid else 2 * self.pause_ + 1
+            self.wait_ = 0 if paid else self.pause_
 
     def choose(self, step: Step) -> Stump:
         """Prune, search what is left on all examples."""
@@ -47,17 +64,12 @@ class QuickBoost(Strategy):
         mass = 1.0 - _LEFT_OUT * self.edge_
         size = step.n_heaviest(mass)
         cost = features.size * size + n
-        waits = self.wait_ > 0
-        if step.whole:
-            self.wait_ = max(self.wait_ - 1, 0)
+        waits = self.waits(step)
         if not waits and size < n and cost + features.size * n <= step.budget:
             stumps = step.search(features, step.draw(size, "heaviest"))
             best = step.search([stumps.best().feature], step.draw(n)).best().edge
-            features = features[1.0 - mass * (1.0 - stumps.edge) >= best - _ROUNDING]
-            paid = cost + features.size * n < step.n_features * n
-            if step.whole:
-                self.pause_ = self.pause_ // 2 if paid else 2 * self.pause_ + 1
-                self.wait_ = 0 if paid else self.pause_
+            features = features[1.0 - mass * (1.0 - stumps.edge) >= best - ROUNDING]
+            self.count(step, paid=cost + features.size * n < step.n_features * n)
         step.note(unpruned=features.size)
         return step.search(features, step.draw(n)).best()
 

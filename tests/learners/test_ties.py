@@ -186,7 +186,7 @@ def require_within(booster: Any, n_rounds: int, n_labels: int, tree: Tree) -> in
 def train(strategy: str, tree: Any, n_labels: int = 3, **settings: Any) -> Booster:
     """A booster whose searches are on samples, unless the strategy allows none."""
     X, Y, weight = problem(n_labels)
-    budget = None if strategy in ("full", "quickboost") else "2N"
+    budget = None if strategy in ("full", "quickboost", "adaptive-pruning") else "2N"
     defaults = {"learner": tree, "rng": 0, "example_weight": weight, "budget": budget, **settings}
     return Booster(bank_of(X, groups=2), None, Y, strategy, **defaults)
 

@@ -32,6 +32,7 @@ OTHERS: dict[str, Make] = {
 }
 #: Strategies that ask for weights which no shard knows, or draw by them: refused, see below.
 _REFUSED = {
+    "adaptive-pruning": "the number of examples",
     "quickboost": "the number of examples",
     "weight-trimming": "the number of examples",
     "screening": "features must not be shuffled",

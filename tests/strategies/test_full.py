@@ -13,7 +13,7 @@ from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.strategies import Full, QuickBoost
+from boostsample.strategies import AdaptivePruning, Full, QuickBoost
 from boostsample.strategy import Strategy
 from tests.compiled import COMPILED, slow_without_jit
 from tests.naive import ExactNaive, FastNaive, Naive
@@ -178,15 +178,17 @@ def test_its_budget() -> None:
 NAMES = ("digits", "letter")
 
 
-def boosters(X: Any, Y: Any, init: str, rounds: int) -> list[Booster]:
-    """Full and QuickBoost on the same bank."""
-    bank, strategies = bank_of(X), (Full(), QuickBoost())
+def boosters(X: Any, Y: Any, init: str, rounds: int, pruning: Strategy) -> list[Booster]:
+    """Full, and a strategy of its choices, on the same bank."""
+    bank, strategies = bank_of(X), (Full(), pruning)
     return [Booster(bank, None, Y, s, n_rounds=rounds, weight_init=init, rng=0) for s in strategies]
 
 
-def looks_of_equal_rounds(X: Any, Y: Any, init: str, rounds: int = 200) -> list[int]:
+def looks_of_equal_rounds(
+    X: Any, Y: Any, init: str, rounds: int = 200, pruning: Strategy | None = None
+) -> list[int]:
     """Looks of each round, all of which have the stumps of `full` to the bit."""
-    full, quick = boosters(X, Y, init, rounds)
+    full, quick = boosters(X, Y, init, rounds, pruning or QuickBoost())
     looks = []
     for number in range(1, rounds + 1):
         one, other = full.next_round(), quick.next_round()
@@ -232,10 +234,62 @@ def test_trees_and_products(learner: str) -> None:
     X, y = digit_table()
     bank, Y = bank_of(X), encode(y)
     made: list[Any] = []
-    for strategy in (Full(), QuickBoost()):
+    for strategy in (Full(), QuickBoost(), AdaptivePruning()):
         kind: Strategy = strategy
         made.append(stumps_of(Booster(bank, None, Y, kind, learner, n_rounds=30, rng=0), 30))
-    assert made[0] == made[1]
+    assert made[0] == made[1] == made[2]
+
+
+@slow_without_jit
+def test_adaptive_pruning_makes_the_choices_of_full() -> None:
+    """Ten classes, two, several labels and missing values; with less looks where few are heavy."""
+    X, y = digit_table()
+    several = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7])], axis=1).astype(np.int8)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X).astype(np.float32)
+    for data, targets in ((X, y), (X, several), (holes, y)):
+        for init in INITS:
+            looks_of_equal_rounds(data, encode(targets), init, 100, AdaptivePruning())
+    two = encode(y % 2)
+    looks, quick = (
+        looks_of_equal_rounds(X, two, "balanced", 200, pruning)
+        for pruning in (AdaptivePruning(), QuickBoost())
+    )
+    assert sum(looks) < sum(quick) < 200 * X.size
+
+
+@slow_without_jit
+def test_adaptive_pruning_reads_in_the_order_of_its_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The rule in plain loops: bounds of all, then 1, 1, 2, 4, ... features in full."""
+    X, y = digit_table()
+    watched, n = Watched(monkeypatch), len(X)
+    booster = Booster(bank_of(X), None, encode(y % 2), AdaptivePruning(), n_rounds=80, rng=0)
+    edge, n_dropped = 0.0, []
+    for _ in range(80):
+        watched.clear()
+        row = booster.next_round().rows[0]
+        if len(watched.searches) > 1:
+            searches = iter(watched.searches)
+            search, W = next(searches), 1 - edge / 8
+            assert (search.features, search.scheme) == (list(range(64)), "heaviest")
+            best = max(W * H - (1 - W) for H in search.edges)
+            upper = [W * H + 1 - W for H in search.edges]
+            left = sorted(range(64), key=lambda j, u=upper: -u[j])  # type: ignore[misc]
+            full = dict[int, float]()
+            while len(full) < len(left) and upper[left[len(full)]] >= best - 3e-5:
+                search = next(searches)
+                may = [j for j in left if upper[j] >= best - 3e-5]
+                assert search.features == may[len(full) : max(1, 2 * len(full))]
+                assert search.size == n
+                full |= dict(zip(search.features, search.edges, strict=True))
+                best = max(full.values())
+            near = sorted(j for j in full if full[j] >= best - 3e-5)
+            assert [s.features for s in searches] == ([near] if len(near) > 1 else [])
+            assert row["feature"] in near
+            n_dropped.append(64 - len(full))
+        edge = row["edge"]
+    assert max(n_dropped) > 32
 
 
 @slow_without_jit

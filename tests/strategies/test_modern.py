@@ -14,6 +14,8 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import UNPROMISED
 from boostsample.strategies import (
+    EMAFS,
+    BoxThirding,
     FilterBoost,
     Hedge,
     MABSplit,
@@ -24,6 +26,7 @@ from boostsample.strategies import (
     UniformNaive,
     WeightTrimming,
 )
+from boostsample.strategies.modern.box_thirding import box_levels
 from boostsample.strategies.modern.sparrow import sparrow_accepts
 from boostsample.strategy import Strategy
 from tests import naive
@@ -156,6 +159,81 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
         assert row["feature"] == last.features[int(np.argmax(last.edges))]
 
 
+def test_box_thirding_compares_by_threes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One feature after another, with boxes of all levels open at once."""
+    watched = Watched(monkeypatch)
+    run = booster(BoxThirding(n_features=31), budget=3000)
+    for _ in range(5):
+        watched.clear()
+        row = run.next_round().rows[0]
+        edges = [dict(zip(s.features, s.edges, strict=True)) for s in watched.searches]
+        boxes: list[list[int]] = [[] for _ in edges]
+        reached: list[list[int]] = [[] for _ in edges]
+        for feature in watched.searches[0].features:
+            level, arm = 0, feature
+            while True:
+                reached[level].append(arm)
+                boxes[level].append(arm)
+                if len(boxes[level]) < 3:
+                    break
+                ranked = sorted(boxes[level], key=lambda j, e=edges[level]: -e[j])  # type: ignore[misc]
+                boxes[level] = [ranked[1]]
+                level, arm = level + 1, ranked[0]
+        assert [s.features for s in watched.searches] == reached
+        assert [len(arms) for arms in reached] == [31, 15, 7, 3, 1]
+        sizes = [s.size for s in watched.searches]
+        assert sizes == [min(N, sizes[0] << level) for level in range(5)]
+        spent = sum(len(arms) * size for arms, size in zip(reached, sizes, strict=True))
+        assert 0.9 * 3000 <= spent == row["looks_search"] <= 3000
+        assert row["feature"] == reached[-1][0]
+
+
+@pytest.mark.parametrize("budget", [1, 2, 7, 50, 333, 5000])
+def test_levels_spend_what_they_may(budget: int) -> None:
+    for n, f in itertools.product((5, 29, 300), (1, 3, 12, 200)):
+        spent = sum(q * t for q, t in box_levels(None, n, f, budget))
+        assert 0.9 * min(budget, n * f) <= spent <= budget or spent <= budget < 10
+
+
+@pytest.mark.parametrize("beta", [0.5, math.inf])
+def test_ema_fs_averages_gains(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(EMAFS(n_features=6, beta=beta, decay=0.7, warm_up=3), budget=600)
+    gains: dict[int, float] = {}
+    seen = set()
+    for number in range(30):
+        watched.clear()
+        run.next_round()
+        (search,) = watched.searches
+        assert len(set(search.features)) == 6
+        if number >= 3 and beta == math.inf:
+            mean = sum(gains.values()) / len(gains)
+            least = min(gains.get(j, mean) for j in search.features)
+            assert all(gains.get(j, mean) <= least for j in range(F) if j not in search.features)
+        for j, H in zip(search.features, search.edges, strict=True):
+            gain = -0.5 * math.log(1 - H * H)
+            gains[j] = 0.7 * gains[j] + 0.3 * gain if j in gains else gain
+        result = vars(run.strategy)["gains_"]
+        np.testing.assert_allclose(result[list(gains)], list(gains.values()), rtol=1e-9)
+        assert np.isnan(result).sum() == F - len(gains)
+        seen |= set(search.features)
+    assert beta == math.inf or len(seen) > 30
+
+
+def test_ema_fs_draws_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
+    run = booster(EMAFS(n_features=1, beta=2.0, warm_up=1), n_rounds=3000, budget=10)
+    strategy: Any = run.strategy
+    strategy.n_searches_ = 1
+    p = np.arange(1, F + 1.0) ** 2
+    for _ in range(3000):
+        strategy.gains_[:] = np.arange(1, F + 1)
+        run.next_round()
+    counts = np.bincount([search.features[0] for search in watched.searches], minlength=F)
+    expected = 3000 * p / p.sum()
+    assert (np.abs(counts - expected) <= 4.5 * np.sqrt(expected + 1)).all()
+
+
 @pytest.mark.parametrize("left_out", ["edge", 0.3, 0.0])
 def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(monkeypatch)
@@ -222,6 +300,10 @@ def test_bounds_of_the_noise_need_unbiased_schemes(kind: Any, scheme: str) -> No
         (Sparrow(delta=0.0), "delta must be"),
         (MedianElimination(delta=2.0), "delta must be"),
         (MPBoost(momentum=1.5), "momentum must be"),
+        (BoxThirding(n_features=9), "n_features must be"),
+        (EMAFS(beta=-1.0), "beta must be"),
+        (EMAFS(decay=1.0), "decay must be"),
+        (EMAFS(warm_up=0), "warm_up must be"),
         (WeightTrimming(1.0), "left_out must be below 1"),
         (WeightTrimming("half"), "left_out must be a number"),
         (Hedge(eta=0.0), "eta must be"),

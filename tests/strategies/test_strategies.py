@@ -172,11 +172,13 @@ ONE_FAMILY = (
     "explore-then-commit",
     "hedge",
     "mas-1q",
+    "tasting-1q",
     "ucb",
     "ucbv",
     "uniform-1q",
 )
 STOP_EARLY = (
+    "adaptive-pruning",
     "cost-aware",
     "filterboost",
     "mabsplit",

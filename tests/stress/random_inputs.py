@@ -106,7 +106,7 @@ def _settings(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "n_jobs": int(rng.choice([1, 1, 2])),
         "random_state": int(rng.integers(2**31)),
     }
-    if name in ("full", "quickboost") and rng.random() < 0.9:
+    if name in ("full", "quickboost", "adaptive-pruning") and rng.random() < 0.9:
         settings["budget"] = None  # all others are too few looks
     draw = rng.random()
     for key in ("strategy", "learner", "budget") if draw < 0.2 else ("strategy",) * (draw < 0.25):

@@ -1,0 +1,1 @@
+"""Tasting: features held from each family say which family is useful."""
