@@ -39,8 +39,9 @@ _REFUSED = {
 }
 _NAMES = [name for name in STRATEGIES if name not in _REFUSED]
 #: Shards make generators from the seeds that they are sent, which this check takes for the
-#: strategy's own, and refuse schemes without a promise when they draw: checked without shards.
-_WITHOUT_SHARDS = ("own_seed", "schemes")
+#: strategy's own, and refuse schemes without a promise when they draw: checked without shards, as
+#: are fresh interpreters, which take seconds.
+_WITHOUT_SHARDS = ("own_seed", "schemes", "fresh_interpreters")
 
 
 def _named(check: Any) -> str:
