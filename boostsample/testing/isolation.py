@@ -28,13 +28,13 @@ _IN_CHILD = "from boostsample.testing.isolation import _answer; _answer()"
 _ABSENT = object()
 
 
-class _Held(NamedTuple):
+class _Value(NamedTuple):
     """A value, and its bytes if it can change in place."""
 
     value: Any
     content: bytes | None
 
-    def differs(self, other: _Held) -> bool:
+    def differs(self, other: _Value) -> bool:
         return self.content != other.content or (
             self.content is None and self.value is not other.value
         )
@@ -49,24 +49,24 @@ def changed_by(run: Callable[[], Any], kind: type[Any], base: type[Any]) -> list
     before = _shared(kind, base)
     run()
     after = _shared(kind, base)
-    absent = _Held(_ABSENT, None)
+    absent = _Value(_ABSENT, None)
     names = dict.fromkeys([*before, *after])
     return [n for n in names if before.get(n, absent).differs(after.get(n, absent))]
 
 
-def _shared(kind: type[Any], base: type[Any]) -> dict[str, _Held]:
-    values: dict[str, _Held] = {}
+def _shared(kind: type[Any], base: type[Any]) -> dict[str, _Value]:
+    values: dict[str, _Value] = {}
     for cls in kind.__mro__:
         if cls is base:
             break
         for name, value in vars(cls).items():
             if not name.startswith("__"):
-                values[f"the class attribute {cls.__name__}.{name}"] = _held(value)
+                values[f"the class attribute {cls.__name__}.{name}"] = _value(value)
         module = sys.modules.get(cls.__module__)
         for name in _globals_read(cls, module):
             if name in vars(module) and not name.startswith("__"):
                 value = vars(module)[name]
-                values[f"the global {name} of the module {cls.__module__}"] = _held(value)
+                values[f"the global {name} of the module {cls.__module__}"] = _value(value)
     return values
 
 
@@ -88,13 +88,13 @@ def _globals_read(cls: type[Any], module: ModuleType | None) -> list[str]:
     return list(names)
 
 
-def _held(value: Any) -> _Held:
+def _value(value: Any) -> _Value:
     if callable(value) or isinstance(value, ModuleType | property | staticmethod | classmethod):
-        return _Held(value, None)
+        return _Value(value, None)
     try:
-        return _Held(value, pickle.dumps(value))
+        return _Value(value, pickle.dumps(value))
     except Exception:  # pickle raises many types; such a value is compared by identity
-        return _Held(value, None)
+        return _Value(value, None)
 
 
 def global_random_state() -> tuple[Any, ...]:

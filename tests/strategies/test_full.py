@@ -275,7 +275,7 @@ def test_adaptive_pruning_reads_in_the_order_of_its_bounds(
             assert (search.features, search.scheme) == (list(range(64)), "heaviest")
             best = max(W * H - (1 - W) for H in search.edges)
             upper = [W * H + 1 - W for H in search.edges]
-            left = sorted(range(64), key=lambda j, u=upper: -u[j])  # type: ignore[misc]
+            left = [j for _, j in sorted((-bound, j) for j, bound in enumerate(upper))]
             full = dict[int, float]()
             while len(full) < len(left) and upper[left[len(full)]] >= best - 3e-5:
                 search = next(searches)

@@ -176,9 +176,12 @@ def test_box_thirding_compares_by_threes(monkeypatch: pytest.MonkeyPatch) -> Non
                 boxes[level].append(arm)
                 if len(boxes[level]) < 3:
                     break
-                ranked = sorted(boxes[level], key=lambda j, e=edges[level]: -e[j])  # type: ignore[misc]
-                boxes[level] = [ranked[1]]
-                level, arm = level + 1, ranked[0]
+                of_level = edges[level]
+                best, middle, _ = (
+                    boxes[level][k] for k in order_of([of_level[j] for j in boxes[level]])
+                )
+                boxes[level] = [middle]
+                level, arm = level + 1, best
         assert [s.features for s in watched.searches] == reached
         assert [len(arms) for arms in reached] == [31, 15, 7, 3, 1]
         sizes = [s.size for s in watched.searches]
