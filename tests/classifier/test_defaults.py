@@ -136,10 +136,8 @@ def test_the_objective_of_the_rule(chosen: tuple[Any, ...], objective: str) -> N
 )
 def test_the_objective_of_a_fit(digits: Data, settings: dict[str, Any], objective: str) -> None:
     X, y = digits[0][:300], digits[1][:300]
-    fits = [
-        BoostSampleClassifier(random_state=0, **settings, **more).fit(X, y)
-        for more in ({}, {"objective": objective})
-    ]
+    added: list[dict[str, Any]] = [{}, {"objective": objective}]
+    fits = [BoostSampleClassifier(random_state=0, **settings, **more).fit(X, y) for more in added]
     edges = [[row["edge"] for row in fit.history_] for fit in fits]
     assert edges[0] == edges[1]
     assert [fit.objective for fit in fits] == ["auto", objective]
