@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import sys
 import zlib
 from abc import ABC
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from boostsample.errors import SettingError
 
 _BLOCK_BYTES = 2**24
 _PACKAGE = "boostsample"
+SOURCE = "__boostsample_source__"
+"""Attribute of a module with the bytes that it was made of, if its file is not imported by name."""
 
 
 def sha256_of_bytes(*parts: bytes) -> str:
@@ -93,6 +96,9 @@ def _is_ours(kind: type) -> bool:
 
 
 def _source(kind: type) -> bytes:
+    loaded = getattr(sys.modules.get(kind.__module__), SOURCE, None)
+    if loaded is not None:  # the file may have changed since
+        return bytes(loaded)
     try:
         file = Path(inspect.getsourcefile(kind) or "")
         # A script also has the call that starts the run: its number of rounds may change.

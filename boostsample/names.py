@@ -1,8 +1,13 @@
-"""Names with settings, such as ``ucb:exploration=0.1``, on the command line and in Python."""
+"""Names with settings, such as ``ucb:exploration=0.1``, on the command line and in Python.
+
+The name of a part in a Python file has a colon itself: ``folder/my_file.py:Mine:n_features=20`` is
+`Mine` of that file with a setting.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +15,7 @@ from typing import Any
 from boostsample.errors import SettingError
 
 _WORDS = {"none": None, "true": True, "false": False}
+_IN_FILE = re.compile(r"([^=]*?\.py)\s*:\s*([^:=]+)(:.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,9 @@ def parse_name(text: str) -> tuple[str, dict[str, Any]]:
     >>> parse_name("laminating:scheme=distinct:n_features=64")
     ('laminating', {'scheme': 'distinct', 'n_features': 64})
     """
-    name, *pairs = (part.strip() for part in text.split(":"))
+    name, *pairs = _parts(text)
+    if name.endswith(".py"):
+        raise SettingError(f"name an object of the file as in {name}:Mine, got {text!r}")
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = (side.strip() for side in pair.partition("="))
@@ -53,6 +61,46 @@ def parse_name(text: str) -> tuple[str, dict[str, Any]]:
         read = [read_setting(part) for part in values]
         settings[key] = Alternatives(tuple(read)) if len(read) > 1 else read[0]
     return name, settings
+
+
+def split_name(text: str) -> tuple[str, str]:
+    """The name of a name with settings, and its settings as text; nothing is checked.
+
+    >>> split_name("my_file.py:Mine:n_features=20")
+    ('my_file.py:Mine', 'n_features=20')
+    """
+    name, *pairs = _parts(text)
+    return name, ":".join(pairs)
+
+
+def _parts(text: str) -> list[str]:
+    if in_file := _IN_FILE.fullmatch(text):
+        path, part, settings = (group or "" for group in in_file.groups())
+        parts = [f"{path}:{part.strip()}", *settings.split(":")[1:]]
+    else:
+        parts = text.split(":")
+    return [part.strip() for part in parts]
+
+
+def is_in_file(name: str) -> bool:
+    """Whether a name, with settings or without, is of a Python file, as ``my_file.py:Mine``.
+
+    >>> is_in_file("my_file.py:Mine"), is_in_file("laminating")
+    (True, False)
+    """
+    return _IN_FILE.fullmatch(name) is not None
+
+
+def short_name(text: str) -> str:
+    """A name, with settings or without, but without the folder of its file: for tables and keys.
+
+    >>> short_name("folder/my_file.py:Mine:n=2"), short_name("laminating")
+    ('my_file.py:Mine:n=2', 'laminating')
+    """
+    if not is_in_file(text):
+        return text
+    name = split_name(text)[0]
+    return re.split(r"[/\\]", name)[-1] + text.strip()[len(name) :]
 
 
 def write_name(name: str, settings: Mapping[str, Any]) -> str:

@@ -3,21 +3,27 @@
 Names map to "module:class", so that listing them imports nothing. Other distributions register
 theirs by the entry-point groups `boostsample.strategies`, `boostsample.families`,
 `boostsample.learners` and `boostsample.objectives`. A name that two distributions register is
-refused.
+refused. A class in a Python file needs no registration: its name is ``folder/my_file.py:Mine``.
 """
 
 from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
-from boostsample.errors import SettingError, unknown
-from boostsample.names import parse_name, refuse_alternatives
+from boostsample.errors import SettingError, one_line, os_fault, unknown
+from boostsample.hashing import SOURCE, sha256_of_bytes
+from boostsample.names import is_in_file, parse_name, refuse_alternatives
 
 #: The strategies of this distribution.
 STRATEGIES = {
@@ -98,6 +104,7 @@ class _Kind(NamedTuple):
     places: Mapping[str, str]
 
 
+_LOADING = threading.Lock()
 _KINDS = {
     "strategy": _Kind("boostsample.strategies", "boostsample.strategy:Strategy", STRATEGIES),
     "family": _Kind("boostsample.families", "boostsample.family:Family", FAMILIES),
@@ -175,6 +182,77 @@ def registered_class(kind: str, name: str) -> type[Any]:
     return cls
 
 
+def named_class(kind: str, name: str) -> type[Any]:
+    """The class of a registered name, or of a Python file, as in ``my_file.py:Mine``.
+
+    SettingError as of `registered_class`, or if the file cannot be imported, which runs it.
+    """
+    if not is_in_file(name):
+        return registered_class(kind, name)
+    found = object_in_file(kind, name)
+    base_class = _load(_KINDS[kind].base)
+    if not (inspect.isclass(found) and issubclass(found, base_class)):
+        raise SettingError(
+            f"{kind} {name!r} must be a subclass of boostsample.{base_class.__name__}, got "
+            f"{one_line(Exception(repr(found)))}; name another class of the file"
+        )
+    return found
+
+
+def object_in_file(kind: str, name: str) -> Any:
+    """The object that ``path.py:name`` names, from a module that is imported from the file.
+
+    The file is read anew at each call, and imported if its content is new: a class and its code
+    belong together. It may import what is installed, but not the files beside it, whose changes
+    `boostsample.hashing.code_of` would not notice. SettingError, with the line, if that fails.
+    """
+    path, _, attribute = name.rpartition(":")
+    place = Path(path).expanduser().resolve()
+    try:
+        content = place.read_bytes()
+    except OSError as error:
+        raise SettingError(
+            f"the file of the {kind} {name!r} cannot be read: {os_fault(error)}; give its path, as "
+            f"in folder/my_file.py:{attribute}"
+        ) from None
+    try:
+        with _LOADING:
+            module = _module_of(place, content)
+    except Exception as error:  # a file of the user may raise anything
+        line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+        for frame in traceback.extract_tb(error.__traceback__):
+            line = frame.lineno if frame.filename == str(place) else line
+        raise SettingError(
+            f"the file of the {kind} {name!r} cannot be imported: line {line}: "
+            f"{type(error).__name__}: {one_line(error)}; correct the file"
+        ) from error
+    if not hasattr(module, attribute):
+        public = [key for key, value in vars(module).items() if _is_of(value, module)]
+        raise unknown(f"{kind} in {path}", attribute, public)
+    return getattr(module, attribute)
+
+
+def _module_of(place: Path, content: bytes) -> ModuleType:
+    """The module of a file with this content; its name does not depend on the folder."""
+    stem = re.sub(r"\W", "_", place.stem)
+    module_name = f"{stem}_{sha256_of_bytes(content)[:8]}"
+    if module_name not in sys.modules:
+        module = ModuleType(module_name)
+        module.__file__ = str(place)
+        setattr(module, SOURCE, content)
+        sys.modules[module_name] = module  # where `inspect` and dataclasses look for it
+        try:
+            exec(compile(content, str(place), "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[module_name]
+            raise
+    return sys.modules[module_name]
+
+
+def _is_of(value: Any, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", "") == module.__name__
+
+
 def registered_name(kind: str, cls: type[Any]) -> str | None:
     """The registered name of a class, or None; entry points that cannot be loaded do not count."""
     place = f"{cls.__module__}:{cls.__qualname__}"
@@ -209,7 +287,7 @@ def make_registered(kind: str, name: str, /, **settings: Any) -> Any:
     UCB(exploration=0.1)
     """
     name, parsed = parse_name(name)
-    cls = registered_class(kind, name)
+    cls = named_class(kind, name)
     settings = parsed | settings
     refuse_alternatives(
         name, settings, "which only boostsample compare --tune tries; give one value"

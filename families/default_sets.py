@@ -31,12 +31,12 @@ from boostsample.families.images.lbp import ILBP, LBP
 from boostsample.families.images.opponent import Opponent
 from boostsample.families.images.patches import PatchSums
 from boostsample.family import Family, ImageFamily, check_image_shape
-from boostsample.names import parse_name, refuse_alternatives
+from boostsample.names import is_in_file, parse_name, refuse_alternatives, short_name
 from boostsample.registry import (
     FAMILIES,
     check_unshared,
     foreign_entries,
-    registered_class,
+    named_class,
     registered_names,
 )
 
@@ -149,9 +149,10 @@ def families_by_name(
     """Families for examples of the given shape.
 
     Names are those of `families_for`, then those of registered families: of this package and of
-    other distributions (entry-point group `boostsample.families`). Arguments of a registered family
-    that are called image_shape, n_columns, column_names and seed are filled in; the family of
-    another distribution is called by its registered name if it has an argument `name`.
+    other distributions (entry-point group `boostsample.families`), or of classes in files, as in
+    ``my_file.py:Mine``. Arguments of these families that are called image_shape, n_columns,
+    column_names and seed are filled in; one that is not of this package is called by its registered
+    name, or its class, if it has an argument `name`.
 
     `wanted` are names as ``haar`` or ``haar:levels=2``, pairs of a name and settings, or families;
     `example_shape` is () for documents; `data` names the examples in messages, which list the
@@ -182,7 +183,7 @@ def families_by_name(
         if name in usual:
             check_unshared("family", name, "boostsample")
             families.append(_changed(usual[name], settings))
-        elif name in registered_names("family"):
+        elif is_in_file(name) or name in registered_names("family"):
             families.append(_registered(name, settings, filled, data))
         else:
             foreign = [each.name for each in foreign_entries("family")]
@@ -209,14 +210,14 @@ def _changed(family: Family, settings: Mapping[str, Any]) -> Family:
 def _registered(
     name: str, settings: Mapping[str, Any], filled: Mapping[str, Any], data: str
 ) -> Family:
-    kind = registered_class("family", name)
+    kind = named_class("family", name)
     parameters = inspect.signature(kind).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         for setting in settings:
             if setting not in parameters:
                 raise unknown(f"setting of family {name!r}", setting, parameters)
     if name not in FAMILIES:
-        filled = {**filled, "name": name}
+        filled = {**filled, "name": short_name(name).rpartition(":")[2]}
     fitting = {key: value for key, value in filled.items() if key in parameters}
     try:
         family: Family = kind(**{**fitting, **settings})

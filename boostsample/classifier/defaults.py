@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from boostsample.checks import budget_looks
 from boostsample.errors import SettingError, unknown
 from boostsample.learner import Learner
-from boostsample.names import parse_name, write_name
+from boostsample.names import is_in_file, parse_name, write_name
 from boostsample.objective import Objective
-from boostsample.registry import registered_class
+from boostsample.registry import named_class
 from boostsample.strategy import Strategy
 
 AUTO = "auto"
@@ -200,7 +200,8 @@ def _settings_of_name(kind: str, text: str) -> dict[str, Any]:
     """All settings of a named strategy or learner; none if the name is wrong: `fit` reports it."""
     try:
         name, named = parse_name(text)
-        return {**_defaults(kind, name), **named}
+        # Estimators are shown, and loaded from files, without running a file that they name.
+        return named if is_in_file(name) else {**_defaults(kind, name), **named}
     except SettingError:
         return {}
 
@@ -229,7 +230,7 @@ def _defaults(kind: str, name: str) -> dict[str, Any]:
     """Settings of a registered strategy or learner with their defaults."""
     if (kind, name) == ("learner", AUTO):
         return {**_defaults(kind, AUTO_LEARNER), "n_leaves": None}
-    parameters = inspect.signature(registered_class(kind, name)).parameters.values()
+    parameters = inspect.signature(named_class(kind, name)).parameters.values()
     wrong = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     known = [parameter for parameter in parameters if parameter.kind not in wrong]
     return {p.name: None if p.default is p.empty else p.default for p in known}

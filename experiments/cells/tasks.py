@@ -22,8 +22,11 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
+from boostsample.names import short_name
+from boostsample.registry import make_objective
 
 _CURVE_POINTS = 40
+_UNKNOWN = "unknown"  # code that cannot be read
 
 
 def cell_key(facts: Mapping[str, Any]) -> str:
@@ -119,15 +122,20 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
         ]
         for family in prepared.families
     ]
-    learner = foreign_facts(type(make_learner(plan.learner)))
+    parts = {"learner": make_learner(plan.learner), "objective": make_objective(plan.objective)}
+    classes = {f"{name}_class": foreign_facts(type(part)) for name, part in parts.items()}
+    run_settings = {
+        name: short_name(value) if isinstance(value, str) else value
+        for name, value in plan.run_settings.items()
+    }
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
         "families": cell_key({"families": families}),
         "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],
-        "learner": plan.learner,
-        **({"learner_class": learner} if learner else {}),
+        "learner": short_name(plan.learner),
+        **{name: facts for name, facts in classes.items() if facts},
         "weights": plan.weights,
-        **plan.run_settings,  # keys of full steps are as before
+        **run_settings,  # keys of full steps are as before
         **plan.limits,  # as are those of runs without limits
         "seed": plan.seed,
         "n_rounds": plan.n_rounds if n_rounds is None else n_rounds,
@@ -164,13 +172,28 @@ def _strategy_facts(variant: Variant) -> dict[str, Any]:
     """The strategy's part of a key."""
     strategy = variant.strategy()
     return {
-        "name": variant.name,
+        "name": short_name(variant.name),
         "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
             key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
         },
         **foreign_facts(type(strategy)),
     }
+
+
+def check_code(facts: Mapping[str, Any], **parts: object) -> None:
+    """SettingError if the file of a strategy, learner or objective is not that of the facts.
+
+    A file that is edited during a comparison would change the runs that have not begun.
+    """
+    for name, part in parts.items():
+        known = facts.get(name if name == "strategy" else f"{name}_class", {}).get("code")
+        code = foreign_facts(type(part)).get("code")
+        if code != known and _UNKNOWN not in (code, known):
+            raise SettingError(
+                f"the code of the {name} {type(part).__name__} has changed since the comparison "
+                "began; run the same command again, which trains its runs anew"
+            )
 
 
 def foreign_facts(kind: type[Any]) -> dict[str, str]:
@@ -180,5 +203,5 @@ def foreign_facts(kind: type[Any]) -> dict[str, str]:
     except SettingError:
         # Only a comparison in memory has such a class: commands name registered classes, which
         # have files.
-        code = "unknown"
+        code = _UNKNOWN
     return {"class": f"{kind.__module__}.{kind.__qualname__}", "code": code} if code else {}

@@ -16,7 +16,7 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
-from boostsample.experiments.cells.tasks import CellTask
+from boostsample.experiments.cells.tasks import CellTask, check_code
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
 from boostsample.experiments.plan.prepared import Prepared
@@ -106,18 +106,21 @@ class TrainingSplit:
     def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
         plan, groups = self.prepared.plan, self.prepared.data.groups
+        strategy, learner = task.variant.strategy(), make_learner(plan.learner)
+        objective = make_objective(plan.objective)
+        check_code(task.facts, strategy=strategy, learner=learner, objective=objective)
         return Booster(
             self.bank,
             self.train_rows,
             self.boosted_labels(task),
-            task.variant.strategy(),
-            plan.learner,
+            strategy,
+            learner,
             n_rounds=task.n_rounds,
             budget=task.budget,
             weight_init=plan.weights,
             rng=np.random.default_rng(rng),
             groups=None if groups is None else groups[self.train_rows],
-            **plan.step_settings,
+            **{**plan.step_settings, "objective": objective},
         )
 
     def scores(

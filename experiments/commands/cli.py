@@ -141,7 +141,8 @@ def _guarded(args: list[str]) -> int:
 
 
 def _foreign_place(error: Exception) -> str:
-    """Module and line of registered code that an error comes from; empty if it is only ours."""
+    """Module and line of registered code, or of a file of the user, that an error comes from; empty if it is only ours."""
+    from boostsample.hashing import SOURCE
     from boostsample.registry import foreign_entries
 
     kinds = ("strategy", "family", "learner")
@@ -149,7 +150,7 @@ def _foreign_place(error: Exception) -> str:
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in reversed(frames):
         module = str(frame.f_globals.get("__name__"))
-        if module in foreign:
+        if module in foreign or SOURCE in frame.f_globals:
             return f"{module}, line {line}, {frame.f_code.co_name}()"
     return ""
 

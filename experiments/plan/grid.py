@@ -156,8 +156,9 @@ def _families_entry(prepared: Prepared) -> list[Any]:
 def _variant_entry(variant: Variant) -> str | dict[str, Any]:
     """A variant as text, or as a table if it is tuned or its settings cannot be read from text."""
     settings = dict(variant.settings)
-    if not variant.grid and dict(Variant.parse(variant.label).settings) == settings:
-        return variant.label
+    text = ":".join(filter(None, [variant.name, variant.settings_text]))
+    if not variant.grid and dict(Variant.parse(text).settings) == settings:
+        return text
     for key in variant.grid[0].settings if variant.grid else ():
         tried = [point.settings[key] for point in variant.grid]
         values = list(dict(zip(map(repr, tried), tried, strict=True)).values())

@@ -24,9 +24,9 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
-from boostsample.names import parse_name
+from boostsample.names import is_in_file, parse_name
 from boostsample.output_codes import OutputCode, make_output_code
-from boostsample.registry import default_families, families_by_name, registered_class
+from boostsample.registry import default_families, families_by_name, named_class
 from boostsample.strategy import FamilyInfo, Pool
 
 _YARDSTICKS = ("full", "quickboost")
@@ -45,6 +45,18 @@ class Prepared:
     variants: tuple[Variant, ...]  # the strategies that take part, with their tuning grids
     splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # train and test rows by repetition
     notes: tuple[str, ...]  # messages for the user: strategies left out, with the reason
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Families of Python files are made again in other processes, which cannot import them."""
+        state = dict(vars(self))
+        if any(is_in_file(family.name) for family in self.plan.families or ()):
+            state["families"] = None
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["families"] is None:
+            state["families"] = tuple(_named_families(state["data"], state["plan"]))
+        vars(self).update(state)
 
     @property
     def n_features(self) -> int:
@@ -91,7 +103,7 @@ class Prepared:
         """The learner with all its settings, given or by default, steps if not full, and limits."""
         of_run = {**self.plan.run_settings, **self.plan.limits}
         name, settings = parse_name(self.plan.learner)
-        parameters = inspect.signature(registered_class("learner", name)).parameters
+        parameters = inspect.signature(named_class("learner", name)).parameters
         usual = {
             key: parameter.default
             for key, parameter in parameters.items()
@@ -145,12 +157,10 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
     SettingError if a name or setting is wrong, or if a strategy refuses its settings or its budget;
     DataError if the features do not fit into memory.
     """
-    shape, seeded = data.X.shape[1:], {"seed": plan.seed, "column_names": data.columns}
     if plan.families is None:
-        families = default_families(shape, **seeded)
+        families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
     else:
-        wanted = [(family.name, family.settings) for family in plan.families]
-        families = families_by_name(wanted, shape, **seeded, data=data.name)
+        families = _named_families(data, plan)
     if plan.bank.name == AUTO_BANK:
         form = automatic_form(data.X, sum(family.n_features for family in families))
         plan = replace(plan, bank=Variant(form))
@@ -186,6 +196,16 @@ def prepare(data: Dataset, plan: Plan) -> Prepared:
             f"alternatives, as in {variants[0].name}:SETTING=VALUE|VALUE"
         )
     return replace(everything, variants=tuple(variants), notes=tuple(notes))
+
+
+def _named_families(data: Dataset, plan: Plan) -> list[Family]:
+    return families_by_name(
+        [(family.name, family.settings) for family in plan.families or ()],
+        data.X.shape[1:],
+        seed=plan.seed,
+        column_names=data.columns,
+        data=data.name,
+    )
 
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:

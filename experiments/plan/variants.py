@@ -12,7 +12,13 @@ import numpy as np
 
 from boostsample.errors import BoostSampleError, SettingError, one_line
 from boostsample.hashing import hashed_seed
-from boostsample.names import Alternatives, parse_name, refuse_alternatives, split_names
+from boostsample.names import (
+    Alternatives,
+    parse_name,
+    refuse_alternatives,
+    short_name,
+    split_names,
+)
 from boostsample.registry import make_strategy
 
 if TYPE_CHECKING:
@@ -53,14 +59,17 @@ class Variant:
 
     @property
     def label(self) -> str:
-        """Name, for a tuned strategy with `TUNED_VARIANT`, and settings as shown in tables."""
-        name = self.name + TUNED_VARIANT if self.grid else self.name
+        """Name, for a tuned strategy with `TUNED_VARIANT`, and settings as shown in tables.
+
+        The name of a class in a file is without the folder.
+        """
+        name = short_name(self.name) + (TUNED_VARIANT if self.grid else "")
         return f"{name}:{self.settings_text}" if self.settings else name
 
     @property
     def row_name(self) -> str:
         """What the column `strategy` of rows has: the label if it is tuned, else the name."""
-        return self.label if self.grid else self.name
+        return self.label if self.grid else short_name(self.name)
 
     @property
     def trained(self) -> tuple[Variant, ...]:
@@ -113,7 +122,8 @@ class Variant:
 
     def stream(self, data: str, seed: int, repetition: int) -> np.random.SeedSequence:
         """The seed of the strategy's random stream; `data` is `Dataset.seeded_by`."""
-        key = json.dumps([data, self.name, dict(self.settings), seed, repetition], sort_keys=True)
+        name = short_name(self.name)
+        key = json.dumps([data, name, dict(self.settings), seed, repetition], sort_keys=True)
         return hashed_seed(key.encode())
 
 

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError, printable, unknown
 from boostsample.experiments.results.titles import repetitions
 from boostsample.files.atomic import check_writable_file, write_file
+from boostsample.names import split_name
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -375,7 +376,7 @@ def strategy_panels(
     n_rows = math.ceil(len(labels) / most)
     n_columns = math.ceil(len(labels) / n_rows)
     width = max(int(8 * figure_width()) // n_columns, 12)
-    names = [label.replace(" (", ":(", 1).partition(":")[::2] for label in labels]
+    names = [split_name(label.replace(" (", ":(", 1)) for label in labels]
     titles = [[name, *textwrap.wrap(more.replace(":", ", "), width)] for name, more in names]
     figure = new_figure((height + 0.16 * max(map(len, titles))) * n_rows + 1.5)
     places = figure.subplots(n_rows, n_columns, squeeze=False, sharex=True, sharey=True)

@@ -24,6 +24,7 @@ from boostsample.experiments.results.titles import counted, label_of, learner_la
 from boostsample.experiments.tables.comparison_tables import kept_settings, searches_and_terms
 from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug
+from boostsample.names import is_in_file, split_name
 from boostsample.registry import registered_class
 
 Item = str | Table | dict[str, Any]
@@ -126,6 +127,8 @@ def _word(value: Any) -> str:
 
 def _description(name: str) -> str:
     """The first line of the strategy's module."""
+    if is_in_file(name):
+        return f"{split_name(name)[0]}, a class in a file"
     try:
         module = sys.modules[registered_class("strategy", name).__module__]
     except BoostSampleError:  # its distribution is not installed here

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
+from boostsample.names import short_name
 
 STUMP = "stump"
 """The learner that adds one stump in each round."""
@@ -38,8 +39,11 @@ def learner_label(settings: Mapping[str, Any]) -> str:
         *("max_seconds", "max_looks"),
     )
     values = {name: settings[name] for name in of_run if name in settings}
-    given = [f"{name}={f'{n:g}' if isinstance(n, float) else n}" for name, n in values.items()]
-    return ":".join([str(settings["learner"]), *given])
+    given = [
+        f"{name}={f'{value:g}' if isinstance(value, float) else short_name(str(value))}"
+        for name, value in values.items()
+    ]
+    return ":".join([short_name(str(settings["learner"])), *given])
 
 
 def _all_stumps(learners: Iterable[str]) -> bool:

@@ -12,6 +12,7 @@ from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import Run, TuningRuns, runs_by_strategy
 from boostsample.experiments.results.titles import STUMP, counted, label_of
 from boostsample.experiments.tables.tables import Table, mean_std
+from boostsample.names import split_name
 
 
 def looks_table(results: Results) -> Table:
@@ -76,7 +77,7 @@ def settings_in_use_text(results: Results, learner: str) -> str:
     """
     (data,) = results.settings["data_sets"]
     labels = [
-        Variant(str(strategy["strategy"]).partition(":")[0], strategy["settings_in_use"]).label
+        Variant(split_name(str(strategy["strategy"]))[0], strategy["settings_in_use"]).label
         for strategy in data["strategies"]
     ]
     learners = [] if learner == STUMP else [f"learner {learner}"]

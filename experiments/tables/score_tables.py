@@ -48,6 +48,7 @@ from boostsample.experiments.tables.tables import (
     mean_std,
 )
 from boostsample.loop.smoothed import window
+from boostsample.names import split_name
 
 
 def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
@@ -171,7 +172,7 @@ def chosen_strategies(names: Sequence[str], labels: Collection[str]) -> tuple[st
 def _names(label: str) -> tuple[str, ...]:
     """The label without its learner; without settings; and without the mark of tuning."""
     strategy = label.removesuffix(CHARGED_VARIANT).partition(" (")[0]
-    name = strategy.partition(":")[0]
+    name = split_name(strategy)[0]
     return strategy, name, name.removesuffix(TUNED_VARIANT)
 
 

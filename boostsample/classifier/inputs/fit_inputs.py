@@ -39,12 +39,12 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family
 from boostsample.labels import class_values, classes_and_labels
-from boostsample.names import parse_name, split_names
+from boostsample.names import is_in_file, parse_name, split_names
 from boostsample.registry import (
     column_families,
     default_families,
     families_by_name,
-    registered_class,
+    named_class,
     registered_names,
 )
 
@@ -324,8 +324,8 @@ def _name_and_kind(family: Any) -> tuple[str, Any]:
             f"got {family!r}"
         )
     name = parse_name(family)[0]
-    registered = name in registered_names("family")
-    return name, registered_class("family", name) if registered else Family
+    is_class = is_in_file(name) or name in registered_names("family")
+    return name, named_class("family", name) if is_class else Family
 
 
 def _objects(X: Any) -> NDArray[Any]:
