@@ -22,7 +22,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from boostsample.errors import SettingError, one_line, os_fault, unknown
-from boostsample.hashing import SOURCE, sha256_of_bytes
 from boostsample.names import is_in_file, parse_name, refuse_alternatives
 
 #: The strategies of this distribution.
@@ -234,6 +233,8 @@ def object_in_file(kind: str, name: str) -> Any:
 
 def _module_of(place: Path, content: bytes) -> ModuleType:
     """The module of a file with this content; its name does not depend on the folder."""
+    from boostsample.hashing import SOURCE, sha256_of_bytes  # NumPy: lists of names do without
+
     stem = re.sub(r"\W", "_", place.stem)
     module_name = f"{stem}_{sha256_of_bytes(content)[:8]}"
     if module_name not in sys.modules:

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     "--strategies",
     multiple=True,
     metavar="A,B:SETTING=VALUE",
-    help="Strategies, with settings if need be (boostsample list strategies).  [default: full "
-    "unless it takes too long, uniform-naive, uniform-1q, uniform-q1, laminating]",
+    help="Strategies, with settings if need be (boostsample list strategies), or classes in "
+    "files, as in my_file.py:Mine.  [default: full unless it takes too long, uniform-naive, "
+    "uniform-1q, uniform-q1, laminating]",
 )
 @click.option(
     "--tune",
