@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from boostsample.registry import (
     registered_class,
 )
 
+SETTINGS: dict[str, Any] = {"learner": "stump", "n_rounds": 5, "random_state": 0}
 STRATEGY = '''"""My strategies."""
 
 from boostsample.strategies import Strategy
@@ -127,8 +129,8 @@ def test_the_classifier_takes_them(
     X = rng.normal(size=(60, 8))
     y = X[:, 2] > 0
     name = "my_file.py:Mine"
-    model = BoostSampleClassifier(name, learner="stump", n_rounds=5, random_state=0).fit(X, y)
-    same = BoostSampleClassifier(make_strategy(name), learner="stump", n_rounds=5, random_state=0).fit(X, y)
+    model = BoostSampleClassifier(name, **SETTINGS).fit(X, y)
+    same = BoostSampleClassifier(make_strategy(name), **SETTINGS).fit(X, y)
     assert np.array_equal(model.decision_function(X), same.decision_function(X))
     changed = clone(model).set_params(strategy__n_features=8).fit(X, y)
     assert changed.strategy == "my_file.py:Mine:n_features=8"
@@ -148,7 +150,7 @@ def test_a_saved_model_runs_no_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     X, y = np.eye(8), np.arange(8) < 4
-    model = BoostSampleClassifier("my_file.py:Mine", learner="stump", n_rounds=2, random_state=0).fit(X, y)
+    model = BoostSampleClassifier("my_file.py:Mine", **SETTINGS).fit(X, y)
     model.save("model.bsm")
     file.write_text(f"open({str(tmp_path / 'run')!r}, 'w')\n", "utf-8")
     repr(BoostSampleClassifier.load("model.bsm").get_params())

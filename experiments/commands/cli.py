@@ -141,7 +141,7 @@ def _guarded(args: list[str]) -> int:
 
 
 def _foreign_place(error: Exception) -> str:
-    """Module and line of registered code, or of a file of the user, that an error comes from; empty if it is only ours."""
+    """Module and line of foreign code that an error comes from; empty if it is only ours."""
     from boostsample.hashing import SOURCE
     from boostsample.registry import foreign_entries
 
