@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from boostsample.banks.bank_forms import bank_settings
+from boostsample.banks.bank_forms import bank_record, bank_settings
 from boostsample.errors import SettingError
+from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
@@ -41,6 +42,7 @@ class CellTask:
     variant: Variant  # the strategy with concrete settings
     repetition: int
     budget: int  # looks per search
+    plan: Plan = field(repr=False)  # of its setup
     facts: Mapping[str, Any] = field(repr=False)  # all that determines its bits, as JSON takes it
     points: tuple[int, ...] = field(repr=False)  # numbers of stumps to score, as in `cell_file`
     marks: tuple[int, ...] = ()
@@ -128,9 +130,13 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
         name: short_name(value) if isinstance(value, str) else value
         for name, value in plan.run_settings.items()
     }
+    # Forms of banks share cells, except where they are compared.
+    is_compared = "bank" in prepared.axes and plan.bank.name != "memory"
+    of_bank = {"bank": bank_record(plan.bank.name, plan.bank.settings)} if is_compared else {}
     common = {
         "data": {"name": data.name, "sha256": prepared.digest},
         "families": cell_key({"families": families}),
+        **of_bank,
         "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],
         "learner": short_name(plan.learner),
         **{name: facts for name, facts in classes.items() if facts},
@@ -158,7 +164,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
             "repetition": repetition,
             "stream": str(stream),
         }
-        return CellTask(variant, repetition, budget, facts, points, plan.marks, plan.history)
+        return CellTask(variant, repetition, budget, plan, facts, points, plan.marks, plan.history)
 
     groups = []
     for variant in prepared.variants:

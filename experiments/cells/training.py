@@ -64,6 +64,8 @@ class TrainingWatch:
 class TrainingSplit:
     """The split of a repetition with its feature bank; immutable, so that threads can share it.
 
+    Setups that differ in other settings than the bank share it.
+
     `form` replaces the plan's form of the bank, see `boostsample.banks.bank_forms.make_bank`.
     """
 
@@ -105,7 +107,7 @@ class TrainingSplit:
 
     def booster(self, task: CellTask, rng: np.random.SeedSequence | int) -> Booster:
         """A booster for a task, before its first round."""
-        plan, groups = self.prepared.plan, self.prepared.data.groups
+        plan, groups = task.plan, self.prepared.data.groups
         strategy, learner = task.variant.strategy(), make_learner(plan.learner)
         objective = make_objective(plan.objective)
         check_code(task.facts, strategy=strategy, learner=learner, objective=objective)
@@ -139,7 +141,7 @@ class TrainingSplit:
             watch.check,
             data.groups,
             self.code(task),
-            isinstance(make_objective(self.prepared.plan.objective), OneClass),
+            isinstance(make_objective(task.plan.objective), OneClass),
         )
 
 
@@ -149,7 +151,7 @@ def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
     A new booster compiles what our strategies and learners need; others train two rounds.
     """
     booster = split.booster(task, 0)
-    parts = booster.strategy, make_learner(split.prepared.plan.learner)
+    parts = booster.strategy, make_learner(task.plan.learner)
     if all(map(_is_own, parts)):
         return
     while booster.round < _WARM_UP and not booster.finished:
@@ -160,10 +162,10 @@ def _is_own(part: object) -> bool:
     return type(part).__module__.startswith("boostsample.")
 
 
-def warm_up_key(prepared: Prepared, task: CellTask) -> tuple[str, ...]:
+def warm_up_key(task: CellTask) -> tuple[str, ...]:
     """Plan, data, families and strategy of a cell: one warm-up serves all cells with the same."""
     facts = task.facts
-    return str(prepared.plan), str(facts["data"]), str(facts["families"]), task.variant.label
+    return str(task.plan), str(facts["data"]), str(facts["families"]), task.variant.label
 
 
 def train_cell(
@@ -175,7 +177,7 @@ def train_cell(
     rounds, which is continued. StrategyError if the strategy fails; TrainingStopped by `watch`.
     """
     started, clock = datetime.now(UTC), time.perf_counter()
-    data, plan, families = split.prepared.data, split.prepared.plan, split.prepared.families
+    data, plan, families = split.prepared.data, task.plan, split.prepared.families
     if before is not None and before.key == task.key:
         return _scored_again(split, task, before, watch)
     stream = task.variant.stream(data.seeded_by, plan.seed, task.repetition)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
-from boostsample.hashing import hashed_seed
+from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
 
 _VALIDATION = ":validation="
 
@@ -240,6 +241,20 @@ class Dataset:
     def draws_splits(self) -> bool:
         """Whether repetitions have splits of their own."""
         return self.n_train is None or self.validation is not None
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of examples, labels and groups, in hexadecimal."""
+        X, y = self.X, self.y
+        if self.is_sparse:
+            examples = sha256_of_arrays(np.array(X.shape), X.indptr, X.indices, X.data, y)
+        elif isinstance(X, ColumnTable):
+            examples = sha256_of_bytes(X.digest().encode(), sha256_of_arrays(y).encode())
+        else:
+            examples = sha256_of_arrays(X, y)
+        if self.groups is None:
+            return examples
+        return sha256_of_bytes(examples.encode(), sha256_of_arrays(self.groups).encode())
 
     @property
     def n_examples(self) -> int:

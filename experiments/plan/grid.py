@@ -7,8 +7,9 @@ A file has entries such as
     rounds = [10, 100, 1000]
     budget = "10N"
 
-with the names, meanings and defaults of the options. A strategy is a text, as in an option, or a
-table of its name and settings, in which an array gives alternatives to tune over and
+with the names, meanings and defaults of the options. An entry of `AXES` may be an array, as in
+``budget = ["1N", "10N"]``: the grid has all combinations. A strategy is a text, as in an option, or
+a table of its name and settings, in which an array gives alternatives to tune over and
 ``tune = true`` adds the strategy's own tuning grid. A data set is a text, as in an option, or a
 table such as ``{ path = "x.csv", label = "target", drop = ["ID"], families = ["columns"] }``.
 All errors of a file are reported at once. ``plan.json`` of a results folder has the same entries
@@ -28,7 +29,7 @@ from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import dataset_names
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
-from boostsample.experiments.plan.plan import DataSource, Plan, parse_marks
+from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_marks
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
@@ -37,7 +38,7 @@ from boostsample.names import Alternatives, read_setting
 GRID_ENTRIES = {
     {"marks": "rounds", "weights": "weight_init"}.get(setting.name, setting.name): setting.name
     for setting in fields(Plan)
-    if setting.name != "n_jobs"
+    if setting.name not in ("n_jobs", "axes")
 }
 """Fields of `Plan` by the names of the entries that fill them."""
 
@@ -88,15 +89,16 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
     for name, value in options.items():
         with faults.at(f"--{name.replace('_', '-')}"):
             entry = entries.setdefault(name, value)
-            if entry != value and not (
-                name == "budget" and parse_budget(entry) == parse_budget(value)
-            ):
+            if _comparable(name, entry) != _comparable(name, value):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
                 )
     faults.raise_all("the grid" if file else "")
-    plan = Plan(**{GRID_ENTRIES[name]: value for name, value in entries.items()})
+    settings = {GRID_ENTRIES[name]: value for name, value in entries.items()}
+    axes = {name: settings.pop(name) for name in AXES if name in settings}
+    settings |= {name: values[0] for name, values in axes.items() if len(values) == 1}
+    plan = Plan(**settings, axes={name: v for name, v in axes.items() if len(v) > 1})
     if plan.draws is not None and not (plan.tune or any(variant.grid for variant in plan.variants)):
         raise SettingError(
             f"draws are settings to tune with, got {plan.draws} and no tuning; add --tune, or "
@@ -105,19 +107,26 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
     return plan
 
 
+def _comparable(name: str, value: Any) -> Any:
+    """An entry in a form that is equal for equal meanings."""
+    return tuple(map(parse_budget, value)) if name == "budget" else value
+
+
 def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
     """The entries of a grid file that makes the same cells, from a plan and its data sets.
 
     A path to the user's own data stays as it was given.
     """
-    families = [_families_entry(data_plan) for data_plan in prepared]
-    undrawn = {variant.label: variant for variant in plan.undrawn}
+    first = plan.setups[0]
+    undrawn = {variant.label: variant for variant in first.undrawn}
     strategies = [
         [_variant_entry(undrawn[v.label]) for v in data_plan.variants] for data_plan in prepared
     ]
+    of_data = prepared[:: len(plan.setups)]  # the first setup of each data set
+    families = [_families_entry(data_plan) for data_plan in of_data]
     shared = all(names == families[0] for names in families)
     data: list[Any] = []
-    for source, data_plan, names in zip(plan.data, prepared, families, strict=True):
+    for source, data_plan, names in zip(plan.data, of_data, families, strict=True):
         is_named = source.name.partition("(")[0] in dataset_names()
         options = {} if is_named else dict(source.options)
         name = data_plan.data.name if is_named else source.name
@@ -133,17 +142,21 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
         "families": families[0] if shared else None,
         "rounds": list(plan.marks),
         "repeats": plan.repeats,
-        "budget": plan.budget,
-        "weight_init": plan.weights,
-        "learner": plan.learner,
-        **plan.run_settings,
+        "budget": first.budget,
+        "weight_init": first.weights,
+        "learner": first.learner,
+        **first.run_settings,
         **plan.limits,
         "seed": plan.seed,
         "draws": plan.draws,
         "score_every": plan.score_every,
-        "bank": plan.bank.label,
+        "bank": first.bank.label,
         "history": plan.history or None,
     }
+    for key, name in GRID_ENTRIES.items():
+        if name in plan.axes:
+            values = [v.label if isinstance(v, Variant) else v for v in plan.axes[name]]
+            entries[key] = values
     return {key: value for key, value in entries.items() if value is not None}
 
 
@@ -178,6 +191,20 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
     """Parse an entry of a grid file."""
     if name in _ITEMS:
         return _items(name, value, faults)
+    if GRID_ENTRIES.get(name) in AXES:
+        if not isinstance(value, list):
+            return (_value(name, value),)
+        if not value:
+            raise _wrong(name, "a value, or an array with at least one", value)
+        values = tuple(_value(name, item) for item in value)
+        if len(values) > 1:
+            Plan(axes={GRID_ENTRIES[name]: values})  # checks that they differ
+        return values
+    return _value(name, value)
+
+
+def _value(name: str, value: Any) -> Any:
+    """Parse an entry that is one value."""
     if name not in _VALUES:
         raise unknown("entry", name, [*_ITEMS, *_VALUES])
     kinds, rule = _VALUES[name]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -36,6 +36,8 @@ MH = "mh"
 """The objective of plans that name none: discrete AdaBoost.MH."""
 _LEAST_GROWTH = 0.01
 """Percent of growth between two scores; there would be too many points below."""
+AXES = ("learner", "objective", "learning_rate", "smoothing", "weights", "bank", "budget")
+"""Settings of which a plan may have several values; the last one varies fastest in its setups."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
 
@@ -117,6 +119,9 @@ class Plan:
         The data sets of `boostsample compare`; the function `compare` is given its data set.
     title : str
         Title of tables and reports.
+    axes : mapping of str to tuple
+        Several values of settings, by their names in `AXES`; `setups` has their product. A setting
+        that is an axis is ignored itself.
 
     Raises
     ------
@@ -147,8 +152,12 @@ class Plan:
     bank: Variant = field(default_factory=partial(Variant, AUTO_BANK))
     data: tuple[DataSource, ...] = (DataSource("digits"),)
     title: str = ""
+    axes: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
+        if self.axes:
+            self._check_axes()
+            return
         if not self.marks:
             raise SettingError(
                 "the rounds of a plan must name at least one number of stumps, got none"
@@ -185,6 +194,27 @@ class Plan:
         for variant in self.variants:
             for trained in variant.trained:
                 trained.strategy()
+
+    def _check_axes(self) -> None:
+        for name, values in self.axes.items():
+            if name not in AXES:
+                raise unknown("axis", name, AXES)
+            texts = [setting_text(value) for value in values]
+            for text in texts:
+                if texts.count(text) > 1:
+                    raise SettingError(f"values of {name} must differ, got {text} twice")
+            if not values:
+                raise SettingError(f"{name} must have at least one value, got none")
+        _ = self.setups
+
+    @property
+    def setups(self) -> tuple[Plan, ...]:
+        """The plans without axes that differ in the values of the axes; this one without any."""
+        names = sorted(self.axes, key=AXES.index)
+        return tuple(
+            replace(self, axes=MappingProxyType({}), **dict(zip(names, values, strict=True)))
+            for values in itertools.product(*(self.axes[name] for name in names))
+        )
 
     @property
     def variants(self) -> tuple[Variant, ...]:
@@ -229,6 +259,19 @@ class Plan:
     def looks(self, n_examples: int) -> int | None:
         """The looks per search on N training examples; None if no budget is given."""
         return None if self.budget is None else budget_looks(self.budget, n_examples)
+
+
+def setting_text(value: Any) -> str:
+    """A value of an axis as tables show it.
+
+    >>> setting_text(1.0), setting_text("10N"), setting_text(None)
+    ('1', '10N', 'default')
+    """
+    if isinstance(value, Variant):
+        return value.label
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "default" if value is None else str(value)
 
 
 def parse_marks(text: str) -> tuple[int, ...]:

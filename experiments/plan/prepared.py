@@ -7,14 +7,12 @@ import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank_forms import AUTO_BANK, automatic_form
-from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.common.machine import machine_memory
@@ -23,7 +21,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
-from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
+from boostsample.hashing import hashed_seed
 from boostsample.names import is_in_file, parse_name
 from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import default_families, families_by_name, named_class
@@ -37,7 +35,7 @@ _YARDSTICK_LIMIT = 30_000_000_000
 
 @dataclass(frozen=True)
 class Prepared:
-    """A plan applied to a data set."""
+    """A plan of one setup, applied to a data set."""
 
     data: Dataset
     plan: Plan
@@ -45,6 +43,7 @@ class Prepared:
     variants: tuple[Variant, ...]  # the strategies that take part, with their tuning grids
     splits: list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # train and test rows by repetition
     notes: tuple[str, ...]  # messages for the user: strategies left out, with the reason
+    axes: tuple[str, ...] = ()  # settings of which the grid has several values
 
     def __getstate__(self) -> dict[str, Any]:
         """Families of Python files are made again in other processes, which cannot import them."""
@@ -63,23 +62,10 @@ class Prepared:
         """Number of features of all families, F."""
         return sum(family.n_features for family in self.families)
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of examples, labels and groups, in hexadecimal."""
-        if self.data.groups is not None:
-            return sha256_of_bytes(
-                self._digest_of_examples.encode(), sha256_of_arrays(self.data.groups).encode()
-            )
-        return self._digest_of_examples
-
     @property
-    def _digest_of_examples(self) -> str:
-        X, y = self.data.X, self.data.y
-        if self.data.is_sparse:
-            return sha256_of_arrays(np.array(X.shape), X.indptr, X.indices, X.data, y)
-        if isinstance(X, ColumnTable):
-            return sha256_of_bytes(X.digest().encode(), sha256_of_arrays(y).encode())
-        return sha256_of_arrays(X, y)
+    def digest(self) -> str:
+        """Checksum of the data set, see `Dataset.digest`."""
+        return self.data.digest
 
     def code(self, repetition: int) -> OutputCode | None:
         """The output code of a repetition; random ones are drawn for each, from the plan's seed."""
@@ -93,10 +79,16 @@ class Prepared:
         return pool_of_families(sizes, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
-        """The looks that a strategy may spend on one search of a repetition."""
+        """The looks that a strategy may spend on one search of a repetition.
+
+        A yardstick has what it needs, whatever the others may spend.
+        """
         pool = self.pool(repetition)
         looks = self.plan.looks(pool.n_examples)
-        return variant.strategy().default_budget(pool) if looks is None else looks
+        whole = pool.n_features * pool.n_examples
+        if looks is None or (variant.name in _YARDSTICKS and looks < whole):
+            return variant.strategy().default_budget(pool)
+        return looks
 
     @property
     def learner_in_use(self) -> str:
@@ -133,6 +125,8 @@ def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) ->
 def prepare_all(plan: Plan, data_dir: str | None = None) -> list[Prepared]:
     """Load the data sets of a plan, from `data_dir` if given, and apply the plan to each of them.
 
+    By data set, then by setup.
+
     SettingError or DataError, listing the errors of all data sets, if the plan does not fit.
     """
     faults = Faults()
@@ -146,26 +140,58 @@ def prepare_all(plan: Plan, data_dir: str | None = None) -> list[Prepared]:
                     "and files different names as in x.csv:name=other"
                 )
             families = plan.families if source.families is None else source.families
-            prepared.append(prepare(data, replace(plan, families=families)))
+            prepared += prepare_setups(data, replace(plan, families=families))
     faults.raise_all("the grid" if len(plan.data) > 1 else "")
     return prepared
 
 
-def prepare(data: Dataset, plan: Plan) -> Prepared:
+def prepare_setups(data: Dataset, plan: Plan) -> list[Prepared]:
+    """Apply each setup of a plan to a data set; they share families and splits.
+
+    Errors are those of `prepare`, and SettingError if two banks are the same.
+    """
+    prepared: list[Prepared] = []
+    for setup in plan.setups:
+        like = prepared[0] if prepared else None
+        prepared.append(prepare(data, setup, axes=tuple(plan.axes), like=like))
+    pairs = zip(plan.setups, prepared, strict=True)
+    banks = {wanted.bank.label: setup.plan.bank for wanted, setup in pairs}
+    if len(set(map(str, banks.values()))) < len(banks):
+        raise SettingError(
+            f"{data.name}: the banks {', '.join(banks)} must differ, but auto is "
+            f"{banks[AUTO_BANK].label} here; leave one of them out"
+        )
+    return prepared
+
+
+def prepare(
+    data: Dataset, plan: Plan, *, axes: tuple[str, ...] = (), like: Prepared | None = None
+) -> Prepared:
     """Apply a plan to a data set; check families, memory, and every strategy at its budget.
+
+    `axes` are those of the grid, of which the plan is a setup; `like` is another setup of it, whose
+    families and splits are shared. A yardstick such as `full` that nobody named is left out at a
+    smaller budget than it needs, unless the budget is an axis.
 
     SettingError if a name or setting is wrong, or if a strategy refuses its settings or its budget;
     DataError if the features do not fit into memory.
     """
-    if plan.families is None:
+    assert not plan.axes, "a plan of one setup; see prepare_setups"
+    if like is not None:
+        families = list(like.families)
+    elif plan.families is None:
         families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
     else:
         families = _named_families(data, plan)
     if plan.bank.name == AUTO_BANK:
         form = automatic_form(data.X, sum(family.n_features for family in families))
         plan = replace(plan, bank=Variant(form))
-    splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
-    everything = Prepared(data, plan, tuple(families), plan.variants, splits, ())
+    splits = (
+        like.splits
+        if like is not None
+        else [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
+    )
+    everything = Prepared(data, plan, tuple(families), plan.variants, splits, (), axes)
     if everything.code(0) is not None and data.is_multilabel:
         raise SettingError(
             f"{data.name}: an output code is for one class in each row, but the rows have several "
@@ -210,19 +236,19 @@ def _named_families(data: Dataset, plan: Plan) -> list[Family]:
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:
     """Why a yardstick is left out; empty if it is not, and for other strategies."""
-    if variant.name not in _YARDSTICKS:
+    if variant.name not in _YARDSTICKS or prepared.plan.strategies is not None:
         return ""
     n_examples = max(len(train) for train, _ in prepared.splits)
     cost = prepared.n_features * n_examples
     product = f"F * N = {prepared.n_features:,} * {n_examples:,} = {cost:,} looks"
     budget = prepared.plan.looks(n_examples)
-    if budget is not None and budget < cost:
+    if budget is not None and budget < cost and "budget" not in prepared.axes:
         return (
             f"{variant.label} is left out: its search costs {product}, more than the budget of "
-            f"{budget:,}; give no --budget, or at least that one, to include it"
+            f"{budget:,}; name it in --strategies to include it"
         )
     total = cost * prepared.plan.n_rounds * prepared.plan.repeats
-    if prepared.plan.strategies is None and total > _YARDSTICK_LIMIT:
+    if total > _YARDSTICK_LIMIT:
         return (
             f"{variant.label} is left out: its search costs {product}, {total:.1e} looks in all "
             "rounds and repetitions; name it in --strategies to include it"

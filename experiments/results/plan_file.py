@@ -6,9 +6,11 @@
 ``format``         version of results folders
 ``complete``       whether ``table.csv`` has all rows
 ``entries``        the grid with everything written out, for `boostsample compare --grid`
-``rounds``, ...    the settings of the plan
-``data_sets``      name, splits, checksum, families, notes; strategies with settings and parameters,
-                   and in ``searches`` the files of their cells by repetition
+``rounds``, ...    the settings of the plan, but those that are axes
+``data_sets``      an entry for each data set and setup: ``setup``, if there are axes, with their
+                   values under the names of the settings; name, splits, checksum, families, notes;
+                   strategies with settings and parameters, and in ``searches`` the files of their
+                   cells by repetition
 ``cells``, ...     of a complete folder: when and where it was made, with which versions
 ``sha256``         checksum over all other entries
 =================  ===============================================================================
@@ -17,7 +19,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,24 +32,41 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.runs import Run
+from boostsample.experiments.results.setups import settings_of_setup, setup_columns
 from boostsample.experiments.results.titles import counted
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 from boostsample.loop.numerics import NUMERICS
 
 FORMAT = 3
-"""Version of results folders."""
+"""Version of results folders of one setup."""
+FORMAT_OF_SETUPS = 4
+"""Version of results folders of several setups."""
 _WAY_OUT = "restore the file, or remove it and run the same command with the same --results again"
 
 
 def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
     """The record of a comparison that has not begun."""
+    axes = prepared[0].axes
+    settings = [_settings(setup.plan) for setup in prepared]
+    shared = {"bank": _bank_record(prepared), **settings[0]}
+    if axes:
+        settings = [
+            {**of_plan, "bank": _bank_record([setup])} if "bank" in axes else of_plan
+            for of_plan, setup in zip(settings, prepared, strict=True)
+        ]
+        shared = {name: value for name, value in shared.items() if name not in axes}
+    entries = [_data_record(setup) for setup in prepared]
+    for entry, of_plan in zip(entries, settings, strict=True):
+        if axes:
+            entry["setup"] = {name: value for name, value in of_plan.items() if name in axes}
+    bank = {"bank": shared.pop("bank")} if "bank" in shared else {}
     return {
-        "format": FORMAT,
+        "format": FORMAT_OF_SETUPS if axes else FORMAT,
         "complete": False,
-        **_settings(prepared[0].plan),
-        "bank": _bank_record(prepared),
-        "data_sets": [_data_record(data) for data in prepared],
+        **shared,
+        **bank,
+        "data_sets": entries,
     }
 
 
@@ -159,13 +179,15 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
     data_sets = []
     for data in record["data_sets"]:
         strategies, notes = [], list(data["notes"])
+        settings = settings_of_setup(record, data)
+        of_setup = data["name"], setup_columns(settings)
         for strategy in data["strategies"]:
             variant = variant_of(strategy)
             runs_of_variant = [
-                run for run in runs if (run.data, run.variant) == (data["name"], variant)
+                run for run in runs if (run.data, run.setup, run.variant) == (*of_setup, variant)
             ]
             strategies.append({**strategy, **_runs_record(runs_of_variant)})
-            notes += filter(None, [_early_note(variant, runs_of_variant, record)])
+            notes += filter(None, [_early_note(variant, runs_of_variant, settings)])
         data_sets.append({**data, "strategies": strategies, "notes": notes})
     return {
         **record,
@@ -235,25 +257,30 @@ _Search = tuple[str, str, int, tuple[str, ...]]
 
 def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: str) -> None:
     """Raise SettingError, with the difference, if an old record has rows that a new plan lacks."""
-    new = {**dict.fromkeys(("max_seconds", "max_looks")), **_settings(prepared[0].plan)}
-    before = {
+    limits = dict.fromkeys(("max_seconds", "max_looks"))
+    new = [{**limits, **_settings(setup.plan)} for setup in prepared]
+    before = Counter(
         (data["name"], variant_of(strategy).label, search["repetition"], tuple(search["files"]))
         for data in old["data_sets"]
         for strategy in data["strategies"]
         for search in strategy.get("searches", ())
-    }
-    now = {search for data in prepared for search in _searches(data, max(old["rounds"]))}
-    lost = before - now
-    shrunk = bool(old.get("history")) and not new["history"]
-    if not lost and set(old["rounds"]) <= set(new["rounds"]) and not shrunk:
+    )
+    now = Counter(search for data in prepared for search in _searches(data, max(old["rounds"])))
+    lost = before - now  # `full` may have the same files in several setups
+    rounds = set(new[0]["rounds"])
+    shrunk = bool(old.get("history")) and not new[0]["history"]
+    if not lost and set(old["rounds"]) <= rounds and not shrunk:
         return
-    faults = [
-        f"{name} was {_text(old.get(name))}, is {_text(value)}"
-        for name, value in new.items()
-        if old.get(name) != value
-        and name != "score_every"
-        and not (name == "rounds" and set(old[name]) <= set(value))
-    ]
+    of_old = [settings_of_setup(old, entry) for entry in old["data_sets"]]
+    faults = []
+    for name in dict.fromkeys(name for settings in new for name in settings):
+        was, values = _different_values(of_old, name), _different_values(new, name)
+        kept = all(value in values for value in was)
+        if name == "rounds":
+            kept = set(old[name]) <= rounds
+        if not kept and name != "score_every":
+            texts = (", ".join(map(_text, listed)) for listed in (was, values))
+            faults.append("{} was {}, is {}".format(name, *texts))
     names = sorted({search[:3] for search in lost} - {search[:3] for search in now})
     if names and not faults:
         faults.append(f"{' '.join(map(str, names[0]))} is not in the new one (name it, too)")
@@ -265,6 +292,15 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
         "grid may grow there (more strategies, data sets, repetitions or rounds), but must "
         "keep all its rows: name another folder"
     )
+
+
+def _different_values(settings: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
+    """The different values of a setting in all setups."""
+    values: list[Any] = []
+    for of_setup in settings:
+        if (value := of_setup.get(name)) not in values:
+            values.append(value)
+    return values
 
 
 def _searches(prepared: Prepared, n_rounds: int) -> list[_Search]:
@@ -299,10 +335,10 @@ def plan_of_bytes(content: bytes) -> dict[str, Any]:
         number, checksum = record["format"], record.pop("sha256", "")
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise DataError(f"plan.json: {one_line(error)}; {_WAY_OUT}") from error
-    if number != FORMAT:
+    if number not in (FORMAT, FORMAT_OF_SETUPS):
         raise DataError(
             f"plan.json has format {number!r:.60}, this version of boostsample reads format "
-            f"{FORMAT}; use the version that wrote it, or run it again"
+            f"{FORMAT} and {FORMAT_OF_SETUPS}; use the version that wrote it, or run it again"
         )
     if checksum != sha256_of_json(record):
         raise DataError(f"plan.json is damaged or was edited; {_WAY_OUT}")

@@ -37,6 +37,7 @@ from boostsample.experiments.results.runs import (
     kept_run,
     table_frame,
 )
+from boostsample.experiments.results.setups import settings_of_setup, setup_columns
 from boostsample.history import Column
 
 if TYPE_CHECKING:
@@ -123,6 +124,31 @@ class Results:
                 continue
         return frame
 
+    @property
+    def setups(self) -> list[Results]:
+        """The results of each setup, as if each had a folder; these results if there is one."""
+        entries = self.settings["data_sets"]
+        if not is_several(self.settings):
+            return [self]
+        setups: list[dict[str, Any]] = []
+        for entry in entries:
+            if entry["setup"] not in setups:
+                setups.append(entry["setup"])
+        parts: list[Results] = []
+        for setup in setups:
+            of_setup = [dict(entry) for entry in entries if entry["setup"] == setup]
+            for entry in of_setup:
+                del entry["setup"]
+            settings = {**self.settings, **setup, "data_sets": of_setup}
+            columns = setup_columns(settings)
+            rows = (self.table[list(columns)] == list(columns.values())).all(axis=1)
+            runs = [run for run in self.runs if run.setup == columns]
+            missing = 0 if parts else self.missing  # so that the sum is that of the whole
+            parts.append(
+                replace(self, settings=settings, table=self.table[rows], runs=runs, missing=missing)
+            )
+        return parts
+
     def part(self, data: str) -> Results:
         """The part on one data set."""
         named = [entry for entry in self.settings["data_sets"] if entry["name"] == data]
@@ -139,6 +165,11 @@ def _spelled(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
+def is_several(record: Mapping[str, Any]) -> bool:
+    """Whether a record has several setups."""
+    return any("setup" in entry for entry in record["data_sets"])
+
+
 def make_results(
     record: dict[str, Any], load: Callable[[str], Cell | None], *, keep_runs: bool = False
 ) -> Results:
@@ -152,7 +183,7 @@ def make_results(
         if run is not None:
             rows += run.table_rows(record["rounds"])
             if record.get("history"):
-                history += run.history_rows()
+                history += run.history_rows(is_several(record))
             if keep_runs:
                 runs.append(run)
     return Results(record, table_frame(rows), history, n_missing, runs)
@@ -163,9 +194,10 @@ def _searched(
 ) -> Iterator[tuple[Run | None, int]]:
     """Kept run, None if cells are missing, and their number, of each search."""
     for data in record["data_sets"]:
+        settings = settings_of_setup(record, data)
         for strategy in data["strategies"]:
             for search in strategy.get("searches", ()):
-                yield kept_run(variant_of(strategy), search, record, load)
+                yield kept_run(variant_of(strategy), search, settings, load)
 
 
 def read_results(path: str | os.PathLike[str]) -> Results:
@@ -193,8 +225,7 @@ def read_results(path: str | os.PathLike[str]) -> Results:
             return results
         for data in record["data_sets"]:
             data["name"] = _spelled(data["name"])
-        names = [data["name"] for data in record["data_sets"]]
-        table = _typed(folder / TABLE, schema, names)
+        table = _typed(folder / TABLE, schema, record)
         history = _texts(folder / HISTORY) if record.get("history") else []
     except FileNotFoundError as error:
         raise DataError(
@@ -220,15 +251,24 @@ _NEW = {"values_computed": 0, "cost": 0, **dict.fromkeys(RANK_METRICS, math.nan)
 """Columns that older tables lack, and the value that stands for them."""
 
 
-def _typed(path: Path, schema: Sequence[Column], data: Sequence[str]) -> pd.DataFrame:
-    """The rows of a CSV file with the columns and types of a schema, on the named data sets."""
+def _of_older(record: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of the setup that older tables lack."""
+    columns = setup_columns(record)
+    del columns["learner"]
+    return columns
+
+
+def _typed(path: Path, schema: Sequence[Column], record: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows of a CSV file with the columns and types of a schema, of the record's data sets."""
     rows = _texts(path)
+    data = [entry["name"] for entry in record["data_sets"]]
+    new = _NEW if is_several(record) else {**_NEW, **_of_older(record)}
     for line, texts in enumerate(rows, start=2):
         place = f"'{path}', line {line}"
         way_out = f"correct the file, or remove {PLAN} and run the same command again"
         for name, kind, _ in schema:
             try:
-                texts[name] = kind(texts.get(name, _NEW[name]) if name in _NEW else texts[name])
+                texts[name] = kind(texts.get(name, new[name]) if name in new else texts[name])
             except (KeyError, TypeError, ValueError):
                 raise DataError(
                     f"{place}: {name} must be of type {kind.__name__}, got {texts.get(name)!r}; "

@@ -30,6 +30,7 @@ from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.cells.tasks import curve_points, points_to_score
 from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
+from boostsample.experiments.results.setups import setup_columns
 from boostsample.experiments.results.titles import label_of, learner_label
 from boostsample.history import Column
 
@@ -45,7 +46,10 @@ RESULT_SCHEMA = (
     Column("data", str, "data set"),
     Column("strategy", str, "name; label with `*` if tuned, ` charged` if looks include tuning"),
     Column("settings", str, "settings of the strategy, for a tuned one those that were kept"),
-    Column("learner", str, "learner"),
+    Column("learner", str, "learner, with step, objective, code and limits if not the default"),
+    Column("budget", str, "budget of a search as it was given, `default` if it was not"),
+    Column("weight_init", str, "initial weights"),
+    Column("bank", str, "form of the bank"),
     Column("repetition", int, "repetition, counted from 0"),
     Column(
         "stumps",
@@ -124,6 +128,7 @@ class Run:
     trained: Variant  # `variant`, or an element of its tuning grid
     cell: Cell = field(repr=False)  # the measurements
     tuning: TuningRuns | None = None  # of the kept run of a tuned strategy
+    setup: Mapping[str, str] = field(default_factory=dict)  # columns `SETUP_COLUMNS` of its rows
 
     @property
     def data(self) -> str:
@@ -193,7 +198,7 @@ class Run:
                 "data": self.data,
                 "strategy": strategy,
                 "settings": self.trained.settings_text,
-                "learner": self.learner,
+                **self.setup,
                 "repetition": self.repetition,
                 "stumps": stumps,
                 "log10_loss": cell.loss_at[at] if at else math.nan,
@@ -220,9 +225,14 @@ class Run:
             if stumps <= marks[-1]:
                 yield row(stumps, trained, name + CHARGED_VARIANT, self.tuning.spent[trained])
 
-    def history_rows(self) -> Iterator[dict[str, Any]]:
-        """Its history rows, if any, preceded by data set, strategy and repetition."""
-        names = {"data": self.data, **self.row_names, "repetition": self.repetition}
+    def history_rows(self, with_setup: bool = False) -> Iterator[dict[str, Any]]:
+        """Its history rows, if any, preceded by data set, strategy, setup and repetition."""
+        names = {
+            "data": self.data,
+            **self.row_names,
+            **(self.setup if with_setup else {}),
+            "repetition": self.repetition,
+        }
         for row in self.cell.history or ():
             yield {**names, **row}
 
@@ -245,12 +255,13 @@ def kept_run(
 ) -> tuple[Run | None, int]:
     """The run of a strategy with the smallest final loss, and the number of cells that are missing.
 
-    `search` and `plan` are records of ``plan.json``, see `plan_file`; `load` gives the cell of a
-    file, None without a usable one. A cell without a score of the plan is missing, too. No run is
+    `search` and `plan` are records of ``plan.json``, see `plan_file`, the second one with the
+    settings of the setup; `load` gives the cell of a file, None without a usable one. A cell without a score of the plan is missing, too. No run is
     kept if a cell is missing. At most two cells are held at a time. The `tuning` of a run that was
     tuned has the totals over all runs.
     """
     best: Run | None = None
+    setup = setup_columns(plan)
     losses: list[float] = []
     missing, seconds, values = 0, 0.0, 0
     looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
@@ -264,7 +275,7 @@ def kept_run(
         if cell is None or not cell.has(points, marks, bool(plan.get("history"))):
             missing += 1
             continue
-        run = Run(variant, search["repetition"], budget, trained, cell)
+        run = Run(variant, search["repetition"], budget, trained, cell, setup=setup)
         if best is None or run.final_loss < best.final_loss:
             best = run
         losses.append(run.final_loss)

@@ -195,7 +195,7 @@ class ResultsFolder:
 def _wanted(record: Mapping[str, Any]) -> list[Any]:
     """What the tables of a record have: marks, other scored stumps, searches, and cells."""
     cells = [
-        (data["name"], strategy["strategy"], strategy.get("searches"))
+        (data["name"], data.get("setup"), strategy["strategy"], strategy.get("searches"))
         for data in record["data_sets"]
         for strategy in data["strategies"]
     ]

@@ -154,8 +154,8 @@ class Workplace:
         self, prepared: Prepared, task: CellTask, before: Cell | None, watch: TrainingWatch
     ) -> Cell:
         """Compile all that a cell needs, and train it, see `train_cell`."""
-        warm = warm_up_key(prepared, task)
-        place = (*warm[:-1], str(task.facts["split"]))
+        warm = warm_up_key(task)
+        place = (str(prepared.plan), *warm[1:-1], str(task.facts["split"]))
         with self._lock:
             split = self._splits.get(place)
             if split is None:

@@ -8,6 +8,7 @@ depend on the plan alone.
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 import re
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.experiments.cells.cell_file import Cell
@@ -32,7 +34,7 @@ from boostsample.experiments.cells.training import (
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
+from boostsample.experiments.plan.prepared import Prepared, prepare_setups
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
 from boostsample.experiments.run.backends import (
@@ -109,9 +111,9 @@ def compare(data: Dataset, plan: Plan | None = None, progress: Progress | None =
     >>> [row["stumps"] for row in compare(load_dataset("chess"), plan).rows]
     [5, 10]
     """
-    prepared = prepare(data, Plan() if plan is None else plan)
-    with open_backend("threading", prepared.plan.n_jobs) as backend:
-        results = compare_all([prepared], Store(), backend, progress)
+    prepared = prepare_setups(data, Plan() if plan is None else plan)
+    with open_backend("threading", prepared[0].plan.n_jobs) as backend:
+        results = compare_all(prepared, Store(), backend, progress)
     assert results is not None
     return results
 
@@ -126,18 +128,20 @@ def compare_all(
 ) -> Results | None:
     """Train the cells that are missing in the store, and return the results of all data sets.
 
+    `prepared` has the setups of each data set in turn, as `prepare_all` returns them.
+
     The store is closed at the end. `left` is called with the estimated seconds until the end. With
     `shard`, only its cells are trained; if others are missing, there are no results.
     BoostSampleError if a cell fails or cannot be stored; finished cells are in the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
-    tasks = [[task for group in task_groups(one) for task in group] for one in prepared]
+    parts = tasks_by_bank(prepared)
     if shard is not None:
-        keys = shard.share_of([task.key for of_data in tasks for task in of_data])
-        tasks = [[task for task in of_data if task.key in keys] for of_data in tasks]
+        keys = shard.share_of([task.key for _, tasks in parts for task in tasks])
+        parts = [(setup, [task for task in tasks if task.key in keys]) for setup, tasks in parts]
     try:
-        schedule.run(list(zip(prepared, tasks, strict=True)))
+        schedule.run(parts)
     finally:
         store.close()
     record = plan_record(prepared)
@@ -150,6 +154,23 @@ def compare_all(
             "command again"
         )
     return replace(results, settings=finished_record(record, results.runs))
+
+
+def tasks_by_bank(prepared: Sequence[Prepared]) -> list[tuple[Prepared, list[CellTask]]]:
+    """The different tasks of the setups that share a data set and its bank, with the first setup.
+
+    Setups share a task where they differ in nothing that it depends on: `full` is the same at any
+    budget that is too small for it.
+    """
+    first: dict[tuple[str, str], Prepared] = {}
+    tasks: dict[tuple[str, str], dict[Any, CellTask]] = {}
+    for setup in prepared:
+        place = setup.data.name, str(setup.plan.bank)
+        first.setdefault(place, setup)
+        of_place = tasks.setdefault(place, {})
+        for task in itertools.chain.from_iterable(task_groups(setup)):
+            of_place.setdefault((task.key, task.points), task)
+    return [(first[place], list(of_place.values())) for place, of_place in tasks.items()]
 
 
 @dataclass(eq=False)
@@ -165,9 +186,11 @@ class Job:
     error: BaseException | None = None
 
     @property
-    def kind(self) -> tuple[str, str]:
-        """Data set and strategy; cells of a kind take about the same time."""
-        return str(self.task.facts["data"]["name"]), self.task.variant.name
+    def kind(self) -> tuple[str, ...]:
+        """Data set, strategy, learner and budget; cells of a kind take about the same time."""
+        facts, name = self.task.facts, self.task.variant.name
+        budget = str(self.task.plan.budget)
+        return str(facts["data"]["name"]), name, str(facts["learner"]), budget
 
     def finish(self, cell: Cell) -> None:
         """Record the complete cell."""
@@ -280,7 +303,7 @@ class Schedule:
         form = None if self._backend.in_process else form_of_processes(prepared)
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         new = [job.task for job in jobs if job.known is None]
-        cold = {warm_up_key(prepared, task): task for task in new}
+        cold = {warm_up_key(task): task for task in new}
         cold = {key: task for key, task in cold.items() if key not in self._warm}
         n_jobs = prepared.plan.n_jobs
         split = TrainingSplit(
@@ -356,9 +379,9 @@ def seconds_left(jobs: Sequence[Job], n_workers: int) -> float | None:
     The seconds per round are those of finished cells of the same kind, including those of earlier
     commands; without any, of running cells; without these, of other kinds.
     """
-    rates: dict[tuple[str, str], float] = {}
+    rates: dict[tuple[str, ...], float] = {}
     for done in (False, True):
-        sums: dict[tuple[str, str], tuple[float, int]] = {}
+        sums: dict[tuple[str, ...], tuple[float, int]] = {}
         for job in jobs:
             if job.done == done and job.watch.rounds:
                 seconds, rounds = sums.get(job.kind, (0.0, 0))

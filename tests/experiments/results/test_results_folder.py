@@ -18,7 +18,12 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.plan_file import FORMAT, check_growth, plan_record
+from boostsample.experiments.results.plan_file import (
+    FORMAT,
+    FORMAT_OF_SETUPS,
+    check_growth,
+    plan_record,
+)
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.comparison import compare
@@ -267,7 +272,7 @@ def test_runs_with_other_keys_are_named(monkeypatch: pytest.MonkeyPatch) -> None
         check_growth(before, [prepared], "'f'")
 
 
-@pytest.mark.parametrize("number", [1, FORMAT + 1])
+@pytest.mark.parametrize("number", [1, FORMAT_OF_SETUPS + 1])
 def test_another_format_is_refused(number: int, written: Path) -> None:
     record = json.loads((written / "plan.json").read_bytes())
     (written / "plan.json").write_text(json.dumps({**record, "format": number}))
