@@ -14,10 +14,26 @@ from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from boostsample.experiments.plan.plan import Plan
     from boostsample.experiments.plan.prepared import Prepared
     from boostsample.experiments.results.read_folder import Results
     from boostsample.experiments.results.write_folder import ResultsFolder
+    from boostsample.experiments.tables.tables import Table
+
+
+_bank_option = click.option(
+    "--bank",
+    default="auto",
+    metavar="auto|memory|disk|columns|lazy",
+    help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
+    "(boostsample cache); columns that are binned when they are searched, of which the last are "
+    "kept; or computed on demand. auto is columns for large sparse and very wide files, else "
+    "memory. lazy takes the bin edges of a search from the values that it reads, others from all "
+    "training rows; with reference=2048, all take them from 2,048 rows and give the same results. "
+    "memory:tile_bytes=0 takes half of the memory, but searches of few examples are slower.",
+)
 
 
 @click.command(context_settings={"show_default": True})
@@ -57,19 +73,9 @@ if TYPE_CHECKING:
     help="With --tune, try N random settings from the ranges of each tuning grid instead of the "
     "whole grid.",
 )
-@options.learner_option
+@options.axis(options.learner_option)
 @options.families_option
-@click.option(
-    "--bank",
-    default="auto",
-    metavar="auto|memory|disk|columns|lazy",
-    help="Where to keep features: in memory; in memory-mapped files, cached for later runs "
-    "(boostsample cache); columns that are binned when they are searched, of which the last are "
-    "kept; or computed on demand. auto is columns for large sparse and very wide files, else "
-    "memory. lazy takes the bin edges of a search from the values that it reads, others from all "
-    "training rows; with reference=2048, all take them from 2,048 rows and give the same results. "
-    "memory:tile_bytes=0 takes half of the memory, but searches of few examples are slower.",
-)
+@options.axis(_bank_option)
 @click.option(
     "--rounds",
     default="10,100,300",
@@ -83,11 +89,11 @@ if TYPE_CHECKING:
     help="Also score whenever the number of stumps has grown by this much; 1 for smoothed errors.",
 )
 @click.option("--repeats", default=3, metavar="N", help="Repetitions.")
-@options.budget_option
-@options.weights_option
-@options.learning_rate_option
-@options.smoothing_option
-@options.objective_option
+@options.axis(options.budget_option)
+@options.axis(options.weights_option)
+@options.axis(options.learning_rate_option)
+@options.axis(options.smoothing_option)
+@options.axis(options.objective_option)
 @options.code_option
 @options.decoding_option
 @options.max_seconds_option
@@ -140,8 +146,10 @@ def compare(
     """Compare strategies by loss, test error and looks.
 
     Prints tables and writes the rows behind them. By default compares five strategies on
-    scikit-learn's digits: 300 rounds, three repetitions. Every run is saved when it is trained; the
-    same command with the same --results trains only missing runs.
+    scikit-learn's digits: 300 rounds, three repetitions. --budget, --learner, --objective,
+    --learning-rate, --smoothing, --weight-init and --bank take several values, separated by
+    commas: all combinations are compared. Every run is saved when it is trained; the same command
+    with the same --results trains only missing runs.
     """
     from boostsample.experiments.common.progress import ProgressDisplay
 
@@ -171,18 +179,20 @@ def compare(
             )
         folder = stack.enter_context(_folder(results, plan))
         prepared = prepare_all(plan, data_dir)
+        said: set[str] = set()
         for data in prepared:
             for note in data.notes:
-                display.say(note)
+                if note not in said:
+                    display.say(note)
+                said.add(note)
         about = {
             "command": ["boostsample", *context.obj],
             "title": plan.title,
             "entries": grid_entries(plan, prepared),
         }
         store = folder.begin(prepared, about)
-        n_kept = sum(len(data.variants) * data.plan.repeats for data in prepared)
-        n_runs = sum(len(v.trained) * data.plan.repeats for data in prepared for v in data.variants)
-        if n_runs > n_kept:
+        n_runs = sum(len(tasks) for _, tasks in job.tasks_by_bank(prepared))
+        if any(variant.grid for setup in prepared for variant in setup.variants):
             display.say(f"tuning: {n_runs:,} runs of {plan.n_rounds:,} rounds")
         try:
             workers = stack.enter_context(job.open_backend(backend, jobs))
@@ -204,8 +214,9 @@ def compare(
         try:
             folder.write(comparison)
         finally:  # tables are printed even if the folder cannot be written
-            for data in prepared:
-                _print_comparison(comparison.part(data.data.name), data)
+            for name in comparison.names:
+                setups = [setup for setup in prepared if setup.data.name == name]
+                _print_comparison(comparison.part(name), setups)
         print_line(f"results: {folder.path}")
         if picture is not None:
             plots.save_picture(plots.comparison_figure(comparison), picture)
@@ -223,7 +234,7 @@ def _plan(context: click.Context) -> Plan:
         "strategies": parse_names,
         "families": parse_names,
         "rounds": parse_marks,
-        "bank": Variant.parse,
+        "bank": lambda names: tuple(map(Variant.parse, names)),
     }
     chosen = {}
     for entry, setting in GRID_ENTRIES.items():
@@ -249,35 +260,59 @@ def _folder(results: str | None, plan: Plan) -> ResultsFolder:
     return ResultsFolder.new("results", "-".join(names))
 
 
-def _print_comparison(comparison: Results, prepared: Prepared) -> None:
-    from boostsample.experiments.results.titles import STUMP, learner_label
+def _score_table(comparison: Results, metric: str) -> Table | None:
+    """The table of a metric at the marks; with a row for each strategy if there are several setups.
+
+    None if no run has the metric.
+    """
+    from boostsample.experiments.tables.score_tables import result_table, score_table
+
+    rows: Sequence[Mapping[str, Any]] = comparison.rows
+    if metric == "auc":  # which result rows lack
+        marks = comparison.settings["rounds"]
+        rows = [row for row in comparison.curves if row["stumps"] in marks]
+        rows = [row for row in rows if not math.isnan(row["auc"])]
+        if not rows:
+            return None
+    if "axes" not in comparison.settings:
+        return score_table(rows, metric)
+    (table,) = result_table([comparison], metric)
+    return replace(table.transposed(), notes=())
+
+
+def _print_comparison(results: Results, prepared: Sequence[Prepared]) -> None:
+    """Print the results of the setups of one data set."""
+    from boostsample.experiments.results.joined import joined_results, setup_label, values_of
+    from boostsample.experiments.results.titles import STUMP
     from boostsample.experiments.tables.comparison_tables import (
         looks_table,
         settings_in_use_text,
         tuning_table,
     )
-    from boostsample.experiments.tables.score_tables import score_table
 
-    rows = comparison.rows
-    sizes = sorted({(len(train), len(test)) for train, test in prepared.splits})
-    families = ", ".join(f"{f.name} {f.n_features:,}" for f in prepared.families)
-    plan = prepared.plan
-    learner = learner_label({"learner": plan.learner, **plan.run_settings, **plan.limits})
+    (comparison,) = joined_results([results])
+    first, data = prepared[0], prepared[0].data
+    sizes = sorted({(len(train), len(test)) for train, test in first.splits})
+    families = ", ".join(f"{f.name} {f.n_features:,}" for f in first.families)
+    learners = [learner for learner in comparison.learners if learner != STUMP]
+    weights = dict.fromkeys(setup.plan.weights for setup in prepared)
     print_line(
-        f"{prepared.data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
-        f"{prepared.data.n_classes} {'labels' if prepared.data.is_multilabel else 'classes'}, "
-        f"{prepared.n_features:,} features ({families}), {prepared.plan.weights} initial weights"
-        f"{'' if learner == STUMP else f', learner {learner}'}\n"
+        f"{data.name}: {sizes[0][0]:,} training and {sizes[0][1]:,} test examples, "
+        f"{data.n_classes} {'labels' if data.is_multilabel else 'classes'}, "
+        f"{first.n_features:,} features ({families}), {' or '.join(weights)} initial weights"
+        f"{f', learner {learners[0]}' if len(prepared) == 1 and learners else ''}\n"
     )
-    print_table(score_table(rows, "loss"))
-    print_table(score_table(rows, "error"))
-    if prepared.data.n_classes == 2 and not prepared.data.is_multilabel:  # one may be rare
-        print_table(score_table(rows, "balanced-accuracy"))
-        marks = [row for row in comparison.curves if row["stumps"] in prepared.plan.marks]
-        if scored := [row for row in marks if not math.isnan(row["auc"])]:
-            print_table(score_table(scored, "auc"))
+    metrics = ["loss", "error"]
+    if data.n_classes == 2 and not data.is_multilabel:  # one may be rare
+        metrics.append("balanced-accuracy")
+        metrics.append("auc")
+    for metric in metrics:
+        print_table(_score_table(comparison, metric))
     print_table(looks_table(comparison))
     print_table(tuning_table(comparison))
-    print_line(f"{settings_in_use_text(comparison, prepared.learner_in_use)}\n")
-    for note in comparison.settings_of(prepared.data.name)["notes"]:
+    for setup, of_setup in zip(prepared, results.setups, strict=True):
+        if len(prepared) > 1:
+            print_line(setup_label(values_of(of_setup), comparison.settings["axes"]))
+        print_line(f"{settings_in_use_text(of_setup, setup.learner_in_use)}\n")
+    for note in comparison.settings_of(data.name)["notes"]:
         print_line(f"note: {note}\n")

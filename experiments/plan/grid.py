@@ -86,7 +86,9 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
     """
     entries = dict(file or {})
     faults = Faults()
-    for name, value in options.items():
+    for name, option in options.items():
+        is_one = GRID_ENTRIES[name] in AXES and not isinstance(option, tuple)
+        value = (option,) if is_one else option
         with faults.at(f"--{name.replace('_', '-')}"):
             entry = entries.setdefault(name, value)
             if _comparable(name, entry) != _comparable(name, value):

@@ -152,7 +152,7 @@ class Plan:
     bank: Variant = field(default_factory=partial(Variant, AUTO_BANK))
     data: tuple[DataSource, ...] = (DataSource("digits"),)
     title: str = ""
-    axes: Mapping[str, tuple[Any, ...]] = MappingProxyType({})
+    axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.axes:
@@ -212,7 +212,7 @@ class Plan:
         """The plans without axes that differ in the values of the axes; this one without any."""
         names = sorted(self.axes, key=AXES.index)
         return tuple(
-            replace(self, axes=MappingProxyType({}), **dict(zip(names, values, strict=True)))
+            replace(self, axes={}, **dict(zip(names, values, strict=True)))
             for values in itertools.product(*(self.axes[name] for name in names))
         )
 

@@ -214,8 +214,6 @@ def prepare(
                 trained.check_start(pool, everything.budget(trained, at), plan.n_rounds, stream)
                 everything.settings_in_use(trained)
     faults.raise_all()
-    if not variants:
-        raise SettingError(f"{data.name}: no strategy is left to compare: {notes[0]}")
     if plan.tune and not any(variant.grid for variant in variants):
         notes.append(
             "nothing was tuned: none of these strategies has a tuning grid; give one "

@@ -13,6 +13,7 @@ from boostsample.experiments.metrics import DRAWN_METRICS, MAIN_METRICS, METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.drawing import current_layout
+from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
     AXES,
@@ -94,7 +95,7 @@ def curves_figure(
 
 def comparison_figure(comparison: Results) -> Figure:
     """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
-    return curves_figure([comparison])
+    return curves_figure(joined_results([comparison]))
 
 
 def _strategy(

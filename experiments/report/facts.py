@@ -18,6 +18,7 @@ from boostsample.errors import BoostSampleError
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
+from boostsample.experiments.results.joined import setup_label, values_of
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import runs_by_strategy
 from boostsample.experiments.results.titles import counted, label_of, learner_label
@@ -39,13 +40,21 @@ def title_of(source: Results) -> str:
     return " and ".join(source.names)
 
 
-def facts_of_comparison(sources: Sequence[Results]) -> list[Item]:
-    """List the data sets, the strategies, and the settings that they share."""
+def facts_of_comparison(folders: Sequence[Results], sources: Sequence[Results]) -> list[Item]:
+    """List the data sets, the strategies, and the settings that they share.
+
+    `sources` are the results of the folders, joined.
+    """
     data_sets = {name: source.settings_of(name) for source in sources for name in source.names}
     strategies: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for name, data in data_sets.items():
-        for strategy in data["strategies"]:
-            strategies.setdefault(label_of(strategy), {})[name] = strategy
+    axes = {name: source.settings.get("axes", ()) for source in sources for name in source.names}
+    for folder in folders:
+        for setup in folder.setups:
+            for name in setup.names:
+                values = setup_label(values_of(setup), axes[name])
+                place = f"{name} {values}" if values else name
+                for strategy in setup.settings_of(name)["strategies"]:
+                    strategies.setdefault(label_of(strategy), {})[place] = strategy
     return [
         Table(
             "Data sets",
@@ -247,11 +256,15 @@ def _made(source: Results) -> list[tuple[str, str]]:
             f"{settings.get('numerics', '?')}; results of the same numerics agree to the bit",
         ),
         ("seed", f"{settings['seed']}: of splits, of families that draw members, of all streams"),
-        ("bank", ", ".join(f"{k} = {_word(v)}" for k, v in settings["bank"].items())),
+        ("bank", _different_lines(map(_bank, source.setups))),
     ]
     rows += [(f"{name}, SHA-256", source.settings_of(name)["sha256"]) for name in source.names]
     files = settings.get("files", {})
     return [*rows, *((f"{name}, SHA-256", file["sha256"]) for name, file in files.items())]
+
+
+def _bank(setup: Results) -> str:
+    return ", ".join(f"{k} = {_word(v)}" for k, v in setup.settings["bank"].items())
 
 
 def _different_lines(texts: Iterable[str]) -> str:

@@ -24,6 +24,8 @@ from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import Item, title_of
+from boostsample.experiments.results.budgets import budgets_of
+from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import (
     Results,
     lost_runs,
@@ -80,9 +82,10 @@ def make_report(
 ) -> str:
     """Make a report on results folders, which may be incomplete or without cells; return HTML.
 
-    `folders` have different data sets; `title` is by default that of the grid, else the names of
-    the data sets; `progress` is called with the name of each stage. SettingError or DataError if
-    two folders have the same data set, or one cannot be read or has no results.
+    `folders` have different data sets or setups; `title` is by default that of the grid, else the
+    names of the data sets; `progress` is called with the name of each stage. SettingError or
+    DataError if two folders have the same data set and setup, or one cannot be read or has no
+    results.
     """
     from jinja2 import Environment, StrictUndefined
 
@@ -93,13 +96,14 @@ def make_report(
     warnings = list(filter(None, map(_warning, sources)))
     for warning in warnings:
         _LOG.info(warning)
-    chapters = _Report(sources, progress).chapters()
+    joined = joined_results(sources)
+    chapters = _Report(sources, joined, progress).chapters()
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     template = environment.from_string(_TEMPLATE.read_text("utf-8"))
     titles = filter(None, (str(source.settings.get("title", "")) for source in sources))
     return template.render(
-        title=title or "; ".join(titles) or f"Strategies on {_names(sources)}",
-        lead=_lead(sources),
+        title=title or "; ".join(titles) or f"Strategies on {_names(joined)}",
+        lead=_lead(sources, joined),
         warnings=warnings,
         chapters=chapters,
         version=boostsample.__version__,
@@ -131,13 +135,14 @@ def _warning(source: Results) -> str:
     )
 
 
-def _lead(sources: Sequence[Results]) -> str:
-    """A sentence on what was compared."""
+def _lead(folders: Sequence[Results], sources: Sequence[Results]) -> str:
+    """A sentence on what was compared, from the folders and from the joined results."""
     labels = {
         strategy["strategy"] + strategy["settings"]
-        for source in sources
-        for name in source.names
-        for strategy in source.settings_of(name)["strategies"]
+        for folder in folders
+        for entry in folder.settings["data_sets"]
+        if entry["name"] in folder.names
+        for strategy in entry["strategies"]
     }
     learners = {learner for source in sources for learner in source.learners} - {STUMP}
     others = f" with {' and '.join(sorted(learners))}" if learners else ""
@@ -145,10 +150,23 @@ def _lead(sources: Sequence[Results]) -> str:
     rounds = sorted({int(source.settings["rounds"][-1]) for source in sources})
     return (
         f"{len(labels):,} sampling {'strategy' if len(labels) == 1 else 'strategies'} for "
-        f"AdaBoost.MH{others}, compared at an equal budget of looks on {_names(sources)}: "
+        f"AdaBoost.MH{others}, compared at {_budgets(sources)} on {_names(sources)}: "
         f"{' or '.join(f'{n:,}' for n in rounds)} rounds, "
         f"{' or '.join(map(str, repeats))} repetition{'s' if repeats[-1] > 1 else ''}."
     )
+
+
+def _budgets(sources: Sequence[Results]) -> str:
+    """The budgets of all strategies in words."""
+    if any("budget" in source.settings.get("axes", ()) for source in sources):
+        return "several budgets of looks"
+    others: dict[str, None] = {}
+    for source in sources:
+        for name in source.names:
+            groups = list(budgets_of(source.settings_of(name)).values())
+            others |= dict.fromkeys(label for labels in groups[1:] for label in labels)
+    exceptions = f" except for {', '.join(others)}" if others else ""
+    return f"an equal budget of looks{exceptions}"
 
 
 def _names(sources: Sequence[Results]) -> str:
@@ -172,8 +190,14 @@ class _Report:
     `parts` are results of one data set each.
     """
 
-    def __init__(self, sources: Sequence[Results], progress: Callable[[str], None]) -> None:
-        self._sources = sources
+    def __init__(
+        self,
+        folders: Sequence[Results],
+        sources: Sequence[Results],
+        progress: Callable[[str], None],
+    ) -> None:
+        self._folders = folders
+        self._sources = sources  # the same results, joined
         self._parts = {name: source.part(name) for source in sources for name in source.names}
         self._progress = progress
         self._notes: list[str] = []
@@ -184,7 +208,7 @@ class _Report:
         """All chapters, in order."""
         self._progress("tables")
         learners = [learner for source in self._sources for learner in source.learners]
-        compared = facts.facts_of_comparison(self._sources)
+        compared = facts.facts_of_comparison(self._folders, self._sources)
         compared.append(_worded(_WORDS["reading"], learners))
         chapters = [
             _Section("summary", "Summary", self._summary()),
@@ -193,9 +217,9 @@ class _Report:
         for at, name in enumerate(self._parts, start=1):
             self._progress(f"tables and pictures of {name}")
             chapters.append(self._data_chapter(f"data-{at}", name))
-        several = len(self._sources) > 1
+        several = len(self._folders) > 1
         repeat = [
-            item for source in self._sources for item in facts.facts_to_repeat(source, several)
+            item for source in self._folders for item in facts.facts_to_repeat(source, several)
         ]
         chapters.append(_Section("repeat", "To repeat it", repeat))
         for name, part in self._parts.items():

@@ -102,6 +102,8 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
     settings = [{**part.settings, **part.settings_of(name)} for part in parts]
     for key, title in _SAME.items():
         known = [of_part[key] for of_part in settings if key in of_part]
+        if key.startswith("n_"):  # of the repetitions that all have
+            known = [sizes[: min(map(len, known))] for sizes in known]
         if any(value != known[0] for value in known):
             raise SettingError(
                 f"the results of '{name}' must have the same {title} to be compared by "
@@ -115,7 +117,9 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
     notes = [note for part, label in pairs for note in _notes(part, name, label)]
     entry = {**parts[0].settings_of(name), "notes": list(dict.fromkeys(notes))}
     if all("strategies" in part.settings_of(name) for part in parts):
-        entry["strategies"] = [s for part, label in pairs for s in _strategies(part, name, label)]
+        entry["strategies"] = [
+            strategy for part, label in pairs for strategy in _strategies(part, name, label, axes)
+        ]
     whole = all(part.has_curves for part in parts)
     tables = [_with_setup(part, label, axes, whole) for part, label in pairs]
     listed = {
@@ -161,10 +165,14 @@ def _with_setup(part: Results, setup: str, axes: Sequence[str], whole: bool) -> 
     )
 
 
-def _strategies(part: Results, name: str, setup: str) -> Iterator[dict[str, Any]]:
+def _strategies(
+    part: Results, name: str, setup: str, axes: Sequence[str]
+) -> Iterator[dict[str, Any]]:
     """The records of strategies on a data set, under their labels."""
+    named = {"named_budget": values_of(part)["budget"]} if "budget" in axes else {}
     for strategy in part.settings_of(name)["strategies"]:
-        yield {**strategy, "strategy": _labelled(label_of(strategy), setup), "settings": ""}
+        label = _labelled(label_of(strategy), setup)
+        yield {**strategy, "strategy": label, "settings": "", **named}
 
 
 def _notes(part: Results, name: str, setup: str) -> list[str]:

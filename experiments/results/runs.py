@@ -256,9 +256,9 @@ def kept_run(
     """The run of a strategy with the smallest final loss, and the number of cells that are missing.
 
     `search` and `plan` are records of ``plan.json``, see `plan_file`, the second one with the
-    settings of the setup; `load` gives the cell of a file, None without a usable one. A cell without a score of the plan is missing, too. No run is
-    kept if a cell is missing. At most two cells are held at a time. The `tuning` of a run that was
-    tuned has the totals over all runs.
+    settings of the setup; `load` gives the cell of a file, None without a usable one. A cell
+    without a score of the plan is missing, too. No run is kept if a cell is missing. At most two
+    cells are held at a time. The `tuning` of a run that was tuned has the totals over all runs.
     """
     best: Run | None = None
     setup = setup_columns(plan)

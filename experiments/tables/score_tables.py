@@ -22,6 +22,7 @@ from boostsample.experiments.plan.variants import (
     TUNED_VARIANT,
     is_tuned_variant,
 )
+from boostsample.experiments.results.budgets import budgets_note
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
     Curves,
@@ -231,6 +232,7 @@ def _table(
         notes=(
             *_test_notes(verdicts, overlap),
             *_metric_notes(curves, metric, axis, levels),
+            *filter(None, [budgets_note(facts, labels)]),
             *_tuning_notes(axis, labels, facts),
             *_missing_notes(results, curves, labels, facts),
         ),

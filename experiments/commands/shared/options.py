@@ -10,6 +10,9 @@ import click
 from click.core import ParameterSource
 
 from boostsample.errors import SettingError, unknown
+from boostsample.names import split_names
+
+Command = Callable[..., Any]
 
 data_option = click.option(
     "--data",
@@ -42,6 +45,39 @@ column_groups_option = click.option(
 class_weight_option = click.option(
     "--class-weight", metavar="balanced", help="Give each class the same weight."
 )
+
+
+class _Values(click.ParamType[Any]):
+    """Values of an option, separated by commas: a tuple."""
+
+    name = "values"
+
+    def __init__(self, kind: click.ParamType[Any]) -> None:
+        self._kind = kind
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Any, ...]:
+        """Convert each value."""
+        if isinstance(value, tuple):
+            return value
+        texts = split_names(str(value))
+        return tuple(self._kind.convert(text, param, ctx) for text in texts)
+
+
+def axis(option: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """The decorator of an option that takes several values, which make an axis of a grid."""
+
+    def decorate(command: Command) -> Command:
+        command = option(command)
+        parameter: click.Option = vars(command)["__click_params__"][-1]
+        parameter.type = _Values(parameter.type)
+        parameter.metavar = f"{parameter.metavar},..."
+        return command
+
+    return decorate
+
+
 learner_option = click.option(
     "--learner",
     default="stump",

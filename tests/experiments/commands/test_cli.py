@@ -201,7 +201,8 @@ def test_a_budget_leaves_full_out_with_a_message(cli: CommandLine) -> None:
         ("compare --seed -1", "seed must be an integer at least 0, got -1"),
         ("compare --jobs 0", "jobs must be 1 or more, or -1 for all cores, got 0"),
         ("compare --budget ten", "as in 10N, got 'ten'"),
-        ("compare --budget 0.007N --strategies full", "no strategy is left"),
+        ("compare --budget 1N,3N,1N", "values of budget must differ, got 1N twice"),
+        ("compare --learner stump,twig", "unknown learner 'twig'"),
         ("compare --learning-rate 2", "learning_rate must be above 0 and at most 1, got 2"),
     ],
 )

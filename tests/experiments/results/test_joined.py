@@ -72,14 +72,14 @@ def test_the_same_learner_twice_is_refused() -> None:
         joined_results([folder("stump"), folder(TREE), folder(TREE)])
 
 
-SAME = {"seed": 0, "weights": "balanced", "budget": "10N"}
+SAME = {"seed": 0, "families": ["one"]}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"seed": 7}, "seed"),
-        ({"budget": "100N"}, "budget"),
+        ({"families": ["other"]}, "families"),
     ],
 )
 def test_other_settings_are_refused(change: dict[str, Any], message: str) -> None:

@@ -1,0 +1,172 @@
+"""Axes of grids: several budgets, learners, weights, banks and steps in one comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.plan.grid import combined_grid, grid_entries, read_grid_file
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare_all, prepare_setups
+from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.results.joined import joined_results
+from boostsample.experiments.results.plan_file import plan_record
+from boostsample.experiments.results.read_folder import make_results, read_results
+from boostsample.experiments.run import comparison
+from boostsample.experiments.run.comparison import compare, tasks_by_bank
+from boostsample.experiments.tables.score_tables import result_table
+from tests.experiments.conftest import CommandLine
+from tests.experiments.small_runs import thirds, timeless
+
+TWO = parse_names("full,laminating")
+SMALL: dict[str, Any] = {"strategies": TWO, "marks": (2, 5), "repeats": 2}
+AXES: dict[str, tuple[Any, ...]] = {
+    "budget": ("1N", "3N"),
+    "learner": ("stump", "tree:n_leaves=3"),
+    "weights": ("uniform", "balanced"),
+    "learning_rate": (0.5, 1.0),
+    "smoothing": (0.0, 1.0),
+    "objective": ("mh", "real-mh"),
+    "bank": (Variant("memory"), Variant("lazy")),
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return thirds(120, 5, n_train=90)
+
+
+def test_setups_are_the_product_and_the_budget_varies_fastest() -> None:
+    plan = Plan(axes={"budget": ("1N", "3N"), "learner": ("stump", "tree:n_leaves=3")})
+    assert [(setup.learner, setup.budget) for setup in plan.setups] == [
+        (learner, budget) for learner in ("stump", "tree:n_leaves=3") for budget in ("1N", "3N")
+    ]
+    assert Plan().setups == (Plan(),)
+
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"rounds": (1, 2)}, "unknown axis 'rounds'.*known: learner, objective"),
+        ({"learning_rate": (1, 1.0)}, "values of learning_rate must differ, got 1 twice"),
+        ({"budget": ()}, "budget must have at least one value, got none"),
+        ({"budget": ("1N", "ten")}, "budget must be a whole number .* got 'ten'"),
+    ],
+)
+def test_wrong_axes(axes: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Plan(axes=axes)
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_each_setup_has_the_rows_of_a_comparison_of_its_own(data: Dataset, axis: str) -> None:
+    results = compare(data, Plan(**SMALL, axes={axis: AXES[axis]}))
+    assert len(results.setups) == 2
+    for value, setup in zip(AXES[axis], results.setups, strict=True):
+        alone = compare(data, Plan(**SMALL, **{axis: value}))
+        assert timeless(setup) == timeless(alone)
+        shared = alone.settings.keys() - {"format", "created", "cells"}
+        assert {k: v for k, v in setup.settings.items() if k in shared - {"data_sets"}} == {
+            k: alone.settings[k] for k in shared - {"data_sets"}
+        }
+
+
+def test_a_yardstick_is_in_each_budget_and_is_trained_once(data: Dataset) -> None:
+    plan = Plan(**SMALL | {"strategies": None}, axes={"budget": ("1N", "3N")})
+    prepared = prepare_setups(data, plan)
+    assert all("full" in [v.name for v in setup.variants] for setup in prepared)
+    ((_, tasks),) = tasks_by_bank(prepared)
+    assert [task.variant.name for task in tasks].count("full") == plan.repeats
+    assert [task.variant.name for task in tasks].count("laminating") == 2 * plan.repeats
+
+
+def test_setups_share_the_bank_of_a_split(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    split = comparison.TrainingSplit
+
+    def counted(prepared: Any, *args: Any, **kwargs: Any) -> Any:
+        made.append(str(prepared.plan.bank))
+        return split(prepared, *args, **kwargs)
+
+    monkeypatch.setattr(comparison, "TrainingSplit", counted)
+    compare(data, Plan(**SMALL, axes={"budget": ("1N", "3N"), "learning_rate": (0.5, 1.0)}))
+    assert len(made) == 1  # the split is fixed
+    compare(data, Plan(**SMALL, axes={"bank": AXES["bank"], "budget": ("1N", "3N")}))
+    assert len(made) == 3
+
+
+def test_banks_that_are_the_same_are_refused(data: Dataset) -> None:
+    plan = Plan(**SMALL, axes={"bank": (Variant("auto"), Variant("memory"))})
+    with pytest.raises(SettingError, match="the banks auto, memory must differ, but auto is memo"):
+        prepare_setups(data, plan)
+
+
+def test_a_grid_file_has_arrays_and_is_written_as_it_was(tmp_path: Path) -> None:
+    text = """
+data = "chess(d=3,n=60)"
+rounds = [2, 4]
+budget = ["1N", "3N"]
+weight_init = ["uniform", "balanced"]
+learning_rate = [0.5, 1]
+bank = ["memory", "lazy:reference=20"]
+objective = ["mh"]
+"""
+    (tmp_path / "grid.toml").write_text(text, "utf-8")
+    plan = combined_grid(read_grid_file(tmp_path / "grid.toml"), {})
+    assert plan.axes.keys() == {"learning_rate", "weights", "bank", "budget"}
+    prepared = prepare_all(plan)
+    entries = grid_entries(plan, prepared)
+    (tmp_path / "again.json").write_text(json.dumps({"entries": entries}))
+    again = combined_grid(read_grid_file(tmp_path / "again.json"), {})
+    assert plan_record(prepare_all(again)) == plan_record(prepared)
+    with pytest.raises(SettingError, match="the grid has another budget than this option"):
+        combined_grid(read_grid_file(tmp_path / "grid.toml"), {"budget": ("1N",)})
+
+
+COMMAND = "compare --data chess(d=3,n=60) --strategies full,laminating --rounds 2,5 --quiet "
+
+
+def test_a_folder_grows_along_axes_and_separate_folders_join(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    cli(COMMAND + "--budget 1N --results F")
+    cells = set(Path("F/cells").iterdir())
+    cli(COMMAND + "--budget 1N,3N --results F")
+    assert cells < set(Path("F/cells").iterdir())
+    refused = cli.refused(COMMAND + "--budget 3N,10N --results F")
+    assert "budget was 1N, 3N, is 3N, 10N" in refused
+    cli(COMMAND + "--budget 3N --results G")
+    cli(COMMAND + "--budget 1N --results H")
+    assert cli("table F") == cli("table H G")
+    assert "full (budget=3N)" in cli("table F")
+    for command in ("plot H G -o joined.svg", "plot F -o one.svg", "report F -o F.html"):
+        cli(command)
+    assert "several budgets of looks" in Path("F.html").read_text("utf-8")
+    (Path("F/table.csv")).unlink()
+    cli(COMMAND + "--budget 1N,3N --results F")
+    again = read_results("F")
+    assert again.table["budget"].unique().tolist() == ["1N", "3N"]
+
+
+def test_tables_name_strategies_with_another_budget(data: Dataset) -> None:
+    (table,) = result_table([compare(data, Plan(**SMALL))], "loss")
+    assert "budgets of a search differ: full 5 N; laminating 10 N looks" in table.notes
+    results = joined_results([compare(data, Plan(**SMALL, axes={"budget": ("1N", "3N")}))])
+    (table,) = result_table(results, "loss")
+    assert (
+        "looks of a search that do not follow the budget: full (budget=1N), full (budget=3N) 5 N"
+        in table.notes
+    )
+
+
+def test_an_incomplete_folder_has_the_rows_of_its_cells(data: Dataset) -> None:
+    prepared = prepare_setups(data, Plan(**SMALL, axes={"budget": ("1N", "3N")}))
+    results = make_results(plan_record(prepared), lambda name: None)
+    assert results.missing == 8
+    assert sum(setup.missing for setup in results.setups) == 8
