@@ -89,7 +89,8 @@ def plot(
 ) -> None:
     """Draw a picture of results folders that compare has written.
 
-    Folders of different learners may have the same data set: names then end with the learner.
+    Setups of a folder, or folders of different budgets, learners and so on, share the picture of a
+    data set: names then end with what differs.
     Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
     of features have a panel for each data set, the others show one data set.
     """

@@ -21,7 +21,7 @@ def report(
 ) -> None:
     """Make a report of results folders that compare has written: one self-contained HTML file.
 
-    Several folders with different data sets make one report. Folders may be incomplete.
+    Several folders of different data sets or setups make one report. Folders may be incomplete.
     """
     from boostsample.experiments.common.progress import ProgressDisplay
     from boostsample.experiments.report.html_report import check_report, make_report, write_report

@@ -85,7 +85,8 @@ def table(
 ) -> None:
     """Print tables of results folders that compare has written, one for each data set.
 
-    Folders of different learners may have the same data set: names then end with the learner.
+    Setups of a folder, or folders of different budgets, learners and so on, share the table of a
+    data set: names then end with what differs.
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
