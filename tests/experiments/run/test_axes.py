@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
+from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.grid import combined_grid, grid_entries, read_grid_file
 from boostsample.experiments.plan.plan import Plan
@@ -87,11 +88,10 @@ def test_a_yardstick_is_in_each_budget_and_is_trained_once(data: Dataset) -> Non
 
 def test_setups_share_the_bank_of_a_split(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str] = []
-    split = comparison.TrainingSplit
 
     def counted(prepared: Any, *args: Any, **kwargs: Any) -> Any:
         made.append(str(prepared.plan.bank))
-        return split(prepared, *args, **kwargs)
+        return TrainingSplit(prepared, *args, **kwargs)
 
     monkeypatch.setattr(comparison, "TrainingSplit", counted)
     compare(data, Plan(**SMALL, axes={"budget": ("1N", "3N"), "learning_rate": (0.5, 1.0)}))
