@@ -78,7 +78,7 @@ def test_each_setup_has_the_rows_of_a_comparison_of_its_own(data: Dataset, axis:
 
 
 def test_a_yardstick_is_in_each_budget_and_is_trained_once(data: Dataset) -> None:
-    plan = Plan(**SMALL | {"strategies": None}, axes={"budget": ("1N", "3N")})
+    plan = Plan(marks=(2, 5), repeats=2, axes={"budget": ("1N", "3N")})
     prepared = prepare_setups(data, plan)
     assert all("full" in [v.name for v in setup.variants] for setup in prepared)
     ((_, tasks),) = tasks_by_bank(prepared)
