@@ -1,4 +1,10 @@
-"""Ledger of the looks spent in one weak-learner search."""
+"""Ledger of the looks spent in one weak-learner search.
+
+A look is a feature value of an example that a search reads, whatever it does with it: a search of
+some labels (`Step.search`) spends as many looks as one of all. What it saves is time, about in
+proportion to the labels, and nominal cost. The searches count their looks themselves too; the loop
+ends a run whose ledger holds another number.
+"""
 
 from __future__ import annotations
 

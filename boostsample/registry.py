@@ -55,6 +55,7 @@ STRATEGIES = {
     "mp-boost": "boostsample.strategies.modern.mp_boost:MPBoost",
     "ema-fs": "boostsample.strategies.modern.ema_fs:EMAFS",
     "box-thirding": "boostsample.strategies.modern.box_thirding:BoxThirding",
+    "label-sampling": "boostsample.strategies.modern.label_sampling:LabelSampling",
     "weight-trimming": "boostsample.strategies.modern.weight_trimming:WeightTrimming",
 }
 

@@ -16,7 +16,7 @@ from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.ledger import Ledger
-from boostsample.planning.costs import draw_cost, round_cost, search_cost, values_cost
+from boostsample.planning.costs import copy_cost, draw_cost, round_cost, search_cost, values_cost
 from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
 from boostsample.rows.protocol import NO_FEATURES, SampleRows, TargetRows
@@ -33,12 +33,13 @@ class _Searched(NamedTuple):
     """Record of one search, in arrays that strategies cannot write to.
 
     Or of the stages of a race in one call: the stumps of one follow those of the other. `stages`
-    are Q and T of each.
+    are Q and T of each, `of_all` is whether all labels were searched.
     """
 
     stumps: Stumps
     stages: Sequence[tuple[int, int]]
     purpose: str
+    of_all: bool = True
 
 
 class _Held(NamedTuple):
@@ -106,6 +107,11 @@ class Step:
     def n_features(self) -> int:
         """Features in the bank, F."""
         return self.__rows.n_features
+
+    @property
+    def n_labels(self) -> int:
+        """Labels, K; 1 for two classes."""
+        return self.__rows.n_labels
 
     @property
     def families(self) -> Sequence[FamilyInfo]:
@@ -252,6 +258,34 @@ class Step:
         self.__check_open()
         return self.__rows.n_heaviest(check_number("mass", mass, 0.0, 1.0, above=True))
 
+    def sample_labels(self, n: int) -> NDArray[np.int64]:
+        """Draw n different labels by their weight, for `search`; costs no looks, but O(N K) time.
+
+        Parameters
+        ----------
+        n : int
+            Number of labels, at least 1; K or more means all.
+
+        Returns
+        -------
+        ndarray of int64
+            Labels in ascending order, drawn one after another in proportion to the weight that the
+            examples of this search have in them.
+
+        Raises
+        ------
+        SettingError
+            If `n` is below 1.
+        """
+        self.__check_open()
+        n_labels = self.n_labels
+        n = check_integer("n", n, 1, hint="draw at least one label")
+        if n >= n_labels:
+            return np.arange(n_labels)
+        masses = np.maximum(self.__rows.label_masses(), np.finfo(np.float64).tiny)
+        drawn = self.__rng.choice(n_labels, n, replace=False, p=masses / masses.sum())
+        return np.asarray(np.sort(drawn))
+
     def sample_features(self, n: int) -> NDArray[np.int64]:
         """Draw about n different features whose bins lie together; costs no looks.
 
@@ -310,7 +344,13 @@ class Step:
             return sample_members(self.__families, wanted, self.__rng)
         return members
 
-    def search(self, features: ArrayLike, sample: Sample, purpose: str = "search") -> Stumps:
+    def search(
+        self,
+        features: ArrayLike,
+        sample: Sample,
+        purpose: str = "search",
+        labels: ArrayLike | None = None,
+    ) -> Stumps:
         """Find the best stump of each feature on a sample.
 
         Parameters
@@ -321,28 +361,36 @@ class Step:
             From `draw` of this step.
         purpose : {"search", "modelling"}
             Column of the ledger.
+        labels : array of int, shape (k,), or None
+            Different labels to search, see `sample_labels`; None means all. Edges count only these
+            labels, in units of the weight of all; votes of the others are +1. The loop computes
+            votes of all labels and the edge for the stump that is chosen.
 
         Returns
         -------
         Stumps
-            In the order of `features`. Costs Q * min(T, N) looks, charged before the work.
+            In the order of `features`. Costs Q * min(T, N) looks, whatever the labels, charged
+            before the work: fewer labels take less time, but read the same values.
 
         Raises
         ------
         BudgetExceeded
             If the cost exceeds `remaining`; nothing is searched then.
         SettingError
-            If `features` are not indices below F, or `purpose` is unknown.
+            If `features` are not indices below F, `labels` not different ones below K, `purpose` is
+            unknown, or the objective or shards do not allow `labels`.
         StrategyError
             If the sample is of another step, or the step has ended.
         """
         held = self.__held(sample)
         wanted = check_features(features, self.n_features)
+        some = None if labels is None else self.__check_labels(labels)
         self.__ledger.charge(wanted.size * held.size, purpose)
-        self.__count_cost(wanted, held.size)
-        stumps = held.rows.search(wanted)
+        self.__count_cost(wanted, held.size, some)
+        stumps = held.rows.search(wanted) if some is None else held.rows.search(wanted, some)
         if sample.scheme != SHUFFLED:
-            self.__records.append(_Searched(stumps, [(wanted.size, held.size)], purpose))
+            stages = [(wanted.size, held.size)]
+            self.__records.append(_Searched(stumps, stages, purpose, some is None))
         return _frozen_copy(stumps)
 
     def race(
@@ -482,9 +530,15 @@ class Step:
         self.__check_open()
         self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
 
-    def __count_cost(self, features: NDArray[np.int64], size: int) -> None:
+    def __count_cost(
+        self, features: NDArray[np.int64], size: int, labels: NDArray[np.int64] | None = None
+    ) -> None:
         """Count the cost of a search, and of its values if they are computed on demand."""
-        self.__ledger.cost += search_cost(features.size, size, *self.__size)
+        n_examples, n_labels = self.__size
+        if labels is not None:
+            self.__ledger.cost += copy_cost(size, n_labels)
+            n_labels = labels.size
+        self.__ledger.cost += search_cost(features.size, size, n_examples, n_labels)
         if self.__families[0].cost:  # of lazy banks, all families have one
             firsts, costs = zip(*((f.first, f.cost) for f in self.__families), strict=True)
             family = np.searchsorted(firsts, features, side="right") - 1
@@ -510,6 +564,20 @@ class Step:
             raise StrategyError(
                 f"the step of round {self.round} has ended; use the step that choose() is given"
             )
+
+    def __check_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
+        """The labels of `search`."""
+        some = np.asarray(labels)
+        good = some.ndim == 1 and some.size and some.dtype.kind in "iu"
+        if (
+            not (good and some.min() >= 0 and some.max() < self.n_labels)
+            or np.unique(some).size != some.size
+        ):
+            raise SettingError(
+                f"labels must be different integers from 0 to {self.n_labels - 1}, at least one, "
+                f"got {some.tolist()!r:.60}; see Step.sample_labels"
+            )
+        return some.astype(np.int64)
 
     def __check_counts(self, counts: Sequence[int]) -> list[int]:
         """The counts of `sample_members`."""
@@ -558,8 +626,11 @@ class Step:
         self.__samples.clear()
         return self.__records, self.__notes, self.__plans
 
-    def _found(self, feature: int, threshold: int) -> tuple[float, int, bool]:
-        """H and T of the latest search that holds this stump; whether it divides. For the loop."""
+    def _found(self, feature: int, threshold: int) -> tuple[float, int, bool, bool]:
+        """H and T of the latest search that holds this stump. For the loop.
+
+        Also whether the stump divides the sample, and whether the search was of all labels.
+        """
         for record in reversed(self.__records):
             stumps, end = record.stumps, len(record.stumps)
             for q, size in reversed(record.stages):
@@ -573,7 +644,7 @@ class Step:
                         end -= q
                         continue
                 divides = stumps.divides is not None and bool(stumps.divides[row])
-                return float(stumps.edge[row]), size, divides
+                return float(stumps.edge[row]), size, divides, record.of_all
         raise StrategyError(
             f"choose() returned feature {feature} with threshold {threshold}, which was not "
             "searched in this step; return a row of what step.search returned"

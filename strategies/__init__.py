@@ -23,6 +23,7 @@ from boostsample.strategies.mas.mas_q1 import MASQ1
 from boostsample.strategies.modern.adaptive_pruning import AdaptivePruning
 from boostsample.strategies.modern.box_thirding import BoxThirding
 from boostsample.strategies.modern.ema_fs import EMAFS
+from boostsample.strategies.modern.label_sampling import LabelSampling
 from boostsample.strategies.modern.mabsplit import MABSplit
 from boostsample.strategies.modern.median_elimination import MedianElimination
 from boostsample.strategies.modern.mp_boost import MPBoost
@@ -57,6 +58,7 @@ __all__ = [
     "FilterBoost",
     "Full",
     "Hedge",
+    "LabelSampling",
     "Laminating",
     "MABSplit",
     "MAS1Q",

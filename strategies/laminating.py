@@ -10,12 +10,16 @@ the sweep in docs/laminating.md, with that T at most N and T0 at least 50. Stage
 of the budget, as for few examples or features, are replaced by those of `successive_halving` with
 eta = 2, which end with more than two features; a budget for all features on all examples makes one
 stage.
+The one public implementation known, in lbcpp (2011; described to us, not read), starts from all
+features, with N0 = budget / (W0 log2 W0) examples and at least 5, and draws uniform subsets anew in
+each stage: ``laminating:n_features=all:new_samples=true:scheme=uniform``. Where the budget does not
+pay for 5 examples of all features, as many as it pays for are drawn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,6 +34,8 @@ from boostsample.strategy import Pool, Strategy, Stump
 _PREFERRED = 256
 #: Minimum number of examples in the first stage.
 _LEAST_EXAMPLES = 50
+#: The same from all features.
+_LEAST_OF_ALL = 5
 
 
 class Laminating(Strategy):
@@ -37,43 +43,59 @@ class Laminating(Strategy):
 
     Parameters
     ----------
-    n_features : int or None
-        Q0, a power of two of at least 2; None chooses it from the budget.
+    n_features : int, "all" or None
+        Q0, a power of two of at least 2, or all features; None chooses it from the budget.
     scheme : str
         How samples are drawn, see `Step.draw`.
+    new_samples : bool
+        Whether each stage draws a new sample, or one that contains those of the stages before.
     """
 
-    def __init__(self, n_features: int | None = None, scheme: str = "iid") -> None:
+    added_settings: ClassVar[Mapping[str, Any]] = {"new_samples": False}
+
+    def __init__(
+        self, n_features: int | str | None = None, scheme: str = "iid", new_samples: bool = False
+    ) -> None:
         self.n_features = n_features
         self.scheme = scheme
+        self.new_samples = new_samples
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features of the first stage."""
         size = pool.n_examples, pool.n_features
         stages = laminating_stages(self.n_features, *size, budget)
-        return {"n_features": stages[0][0], "scheme": self.scheme}
+        used = {"n_features": stages[0][0], "scheme": self.scheme}
+        return {**used, "new_samples": True} if self.new_samples else used
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         known_scheme(self.scheme)
+        if not isinstance(self.new_samples, bool | np.bool_):
+            raise SettingError(f"new_samples must be true or false, got {self.new_samples!r}")
         laminating_stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:
         """Run the stages; the last one leaves one stump."""
         size = step.n_examples, step.n_features
         stages = laminating_stages(_affordable(self.n_features, step.budget), *size, step.budget)
-        return step.race(*first_features(step, stages), self.scheme).best()
+        if not self.new_samples:
+            return step.race(*first_features(step, stages), self.scheme).best()
+        features = step.sample_features(stages[0][0])
+        for q, n_examples in stages:
+            stumps = step.search(features[:q], step.draw(n_examples, self.scheme))
+            features = stumps.feature[np.argsort(-stumps.edge, kind="stable")]
+        return stumps.best()
 
 
-def _affordable(wanted: int | None, budget: int) -> int | None:
+def _affordable(wanted: int | str | None, budget: int) -> int | str | None:
     """The wanted Q0, or half of it again and again, for nodes of trees whose budget is small."""
-    while wanted is not None and wanted > 2 and _first(wanted, budget) < 1:
+    while isinstance(wanted, int) and wanted > 2 and _first(wanted, budget) < 1:
         wanted //= 2
     return wanted
 
 
 def laminating_stages(
-    wanted: int | None, n_examples: int, n_features: int, budget: int
+    wanted: int | str | None, n_examples: int, n_features: int, budget: int
 ) -> list[Stage]:
     """Features and examples of each stage, within the budget: [(Q0, T0), ...].
 
@@ -91,8 +113,15 @@ def laminating_stages(
             if _last(q, budget) <= n_examples:
                 break
             q *= 2
+    elif wanted == "all":
+        q = min(2, n_features)
+        for n in range(_halvings(n_features), 0, -1):  # the most features of n halvings
+            paid = min(n_features, (2 << n) - 1, budget // (_LEAST_OF_ALL * n))
+            if paid >= 1 << n:
+                q = paid
+                break
     else:
-        q = check_integer("n_features", wanted, 2, n_features, hint="None chooses a power of two")
+        q = check_integer("n_features", wanted, 2, n_features, hint="all, or None for a choice")
         if q & (q - 1):
             raise SettingError(
                 f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
@@ -104,7 +133,7 @@ def laminating_stages(
             f"is {budget}; raise the budget or start from fewer features"
         )
     stages = [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q))]
-    if wanted is None:
+    if wanted is None or wanted == "all":
         stages = stages_that_spend(stages, n_examples, n_features, budget)
     return stages
 

@@ -131,11 +131,28 @@ def lay_out_rows(matrix: NDArray[Any], width: int) -> Floats:
 
 def matrix_of_rows(rows: Floats, n_examples: int, n_labels: int) -> Floats:
     """The matrix (n, K) that `lay_out_rows` laid out, without the padding: float32."""
-    width, planes = rows.size // n_examples, []
-    for at in range(0, width, PLANE):
-        lanes = min(PLANE, width - at)
-        planes.append(rows[n_examples * at :][: n_examples * lanes].reshape(n_examples, lanes))
+    width = rows.size // n_examples
+    planes = [_plane(rows, n_examples, at, width) for at in range(0, width, PLANE)]
     return np.hstack(planes)[:, :n_labels]
+
+
+def rows_of_labels(rows: Floats, n_examples: int, labels: Ints, width: int) -> Floats:
+    """Some columns of the matrix that `lay_out_rows` laid out, laid out anew."""
+    of_all = rows.size // n_examples
+    some = aligned(n_examples * width, np.float32)
+    for to, label in enumerate(labels.tolist()):
+        column, at = (
+            _plane(array, n_examples, number // PLANE * PLANE, lanes)[:, number % PLANE]
+            for array, number, lanes in ((some, to, width), (rows, label, of_all))
+        )
+        column[:] = at
+    return some
+
+
+def _plane(rows: Floats, n_examples: int, at: int, width: int) -> Floats:
+    """The plane of labels at, at + 1, ...: a view (n, lanes)."""
+    lanes = min(PLANE, width - at)
+    return rows[n_examples * at :][: n_examples * lanes].reshape(n_examples, lanes)
 
 
 def aligned(size: int, dtype: Any) -> NDArray[Any]:

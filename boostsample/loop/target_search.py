@@ -144,9 +144,9 @@ class TargetSearch:
             )
         cut: _Cut | None
         cut = chosen = int(stump.feature), int(stump.threshold)
-        estimated, n_examples, divides = step._found(*cut)
+        estimated, n_examples, divides, of_all = step._found(*cut)
         searches = [r for r in records if r.purpose == "search"]
-        exact = [r.stumps for r in searches if r.stages[-1][1] == rows.n_examples]
+        exact = [r.stumps for r in searches if r.stages[-1][1] == rows.n_examples and r.of_all]
         if limits is not None:
             cut = self._within(limits, rows, two_sided, chosen, exact)
             divides = cut is not None
@@ -163,7 +163,7 @@ class TargetSearch:
             if masses is not None:
                 masses = np.stack([np.zeros_like(base), np.add.reduce(masses)])
         votes, below, worth, edge = objective.judge(sums, base, masses, two_sided)
-        if n_examples == rows.n_examples and cut == chosen:
+        if n_examples == rows.n_examples and of_all and cut == chosen:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
         value = run.raw_threshold(feature, threshold)

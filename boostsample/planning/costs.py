@@ -54,6 +54,11 @@ def draw_cost(scheme: str, size: int, n_examples: int, n_labels: int) -> float:
     return _DRAW + 1e-3 * (of_all + size * (each + _COPY * width))
 
 
+def copy_cost(size: int, n_labels: int) -> float:
+    """Nominal microseconds to copy some labels of `size` rows of K labels."""
+    return 1e-3 * size * _COPY * _width(n_labels)
+
+
 @lru_cache(maxsize=4096)
 def search_cost(n_features: int, size: int, n_examples: int, n_labels: int) -> float:
     """Nominal microseconds of a search of some features on `size` of all examples."""

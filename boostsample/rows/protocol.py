@@ -76,8 +76,10 @@ class Leaf(NamedTuple):
 class SampleRows(Protocol):
     """A drawn sample, or all rows, of a target."""
 
-    def search(self, features: NDArray[np.int64]) -> Stumps:
-        """The best stump of each feature."""
+    def search(
+        self, features: NDArray[np.int64], labels: NDArray[np.int64] | None = None
+    ) -> Stumps:
+        """The best stump of each feature; on some labels, whose edges and votes alone are known."""
         ...
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
@@ -141,6 +143,10 @@ class TargetRows(Protocol):
         """The least number of examples with this share of the weight, heaviest first."""
         ...
 
+    def label_masses(self) -> NDArray[np.float64]:
+        """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
+        ...
+
     def bin_totals(self, features: NDArray[np.int64]) -> NDArray[np.float64]:
         """Numbers of the rows in each bin: how many, their weight, and their label sums.
 
@@ -174,10 +180,6 @@ class MassTargetRows(TargetRows, Protocol):
 
         Both in units of `mass`.
         """
-        ...
-
-    def label_masses(self) -> NDArray[np.float64]:
-        """Weight of each label: float64 (K,), in the units of the weights; O(n)."""
         ...
 
 

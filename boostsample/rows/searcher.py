@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, View
+from boostsample.errors import SettingError
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import (
     N_BINS,
@@ -20,6 +23,7 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
     part_of,
     row_layout,
+    rows_of_labels,
 )
 from boostsample.kernels.race import RaceLimits, RaceRows, RaceTiles, race_kernel, race_room
 from boostsample.kernels.row_kernels import row_kernels
@@ -176,9 +180,13 @@ class LocalSample(NamedTuple):
     exact: bool
     size: int
 
-    def search(self, features: NDArray[np.int64]) -> Stumps:
-        """The best stump of each feature."""
+    def search(
+        self, features: NDArray[np.int64], labels: NDArray[np.int64] | None = None
+    ) -> Stumps:
+        """As of `SampleRows`."""
         self.searcher.looks += features.size * self.size
+        if labels is not None:
+            return self.searcher.search_labels(features, self.rows, self.exact, labels)
         return self.searcher.search(features, self.rows, self.exact)
 
     def signed_edges(self, stumps: Stumps) -> NDArray[np.float64]:
@@ -221,12 +229,13 @@ class Searcher:
             self._rules = SearchRules() if rules is None else rules
             self._search = BinSearch(self.n_labels, weights.threads, self._rules.classes)
             self._races = dict[tuple[tuple[int, int], ...], Race]()
+            self._label_searches = dict[int, BinSearch]()
             self._signed_edges = row_kernels(*row_layout(self.n_labels)).signed_edges
             place = int(bank.n_examples), weights.columns
             self._rare_search = RareSearch(self.n_labels, weights.threads, *place)
         else:
             self._n_run, self._search, self._races = run._n_run, run._search, run._races
-            self._rules = run._rules
+            self._rules, self._label_searches = run._rules, run._label_searches
             self._rare_search = run._rare_search
             self._signed_edges = run._signed_edges
 
@@ -340,6 +349,38 @@ class Searcher:
         if features.size > 1:
             self._settle_ties(stumps, rows)
         return self._with_edges(stumps)
+
+    def search_labels(
+        self, features: NDArray[np.int64], rows: Rows, exact: bool, labels: NDArray[np.int64]
+    ) -> Stumps:
+        """The stump of each feature that is best on some labels; votes of the others are +1.
+
+        Copies the rows of these labels, O(T K). SettingError for objectives of one class a side.
+        """
+        if self._rules.classes:
+            raise SettingError(
+                "labels must be None with objectives that vote for one class, as m1 and samme, got "
+                f"{labels.size} labels; search all of them, or use the objective mh"
+            )
+        n = labels.size
+        if n not in self._label_searches:
+            self._label_searches[n] = BinSearch(n, self.weights.threads)
+        some = copy.copy(self)
+        some.n_labels, some._search = n, self._label_searches[n]
+        n_rows = rows.values.size // self._search.width
+        base = np.zeros(some._search.width)
+        base[:n] = rows.base[labels]
+        values = rows_of_labels(rows.values, n_rows, labels, some._search.width)
+        rows = rows._replace(values=values, base=base)
+        precision = FINE if exact else some._search.sample_precision(rows)
+        found = some._run(features, rows, precision, exact=False)
+        votes, below = np.ones((2, features.size, self.n_labels), np.int8)
+        votes[:, labels] = found.votes
+        if found.below is not None:
+            below[:, labels] = found.below
+        return self._with_edges(
+            replace(found, votes=votes, below=None if found.below is None else below)
+        )
 
     def _run(
         self, features: NDArray[np.int64], rows: Rows, precision: Precision, exact: bool
@@ -511,11 +552,11 @@ class Searcher:
         return features if self._members is None else self._members[features]
 
     def _whole(self, rows: Rows) -> bool:
-        return rows.values.size == self._n_run * self.weights.width
+        return rows.values.size == self._n_run * self._search.width
 
     def _most(self, rows: Rows) -> int:
         """Features that the bank can show at once, in whole groups of the kernels."""
-        n_rows = None if self._whole(rows) else rows.values.size // self.weights.width
+        n_rows = None if self._whole(rows) else rows.values.size // self._search.width
         return self.bank.most_features(n_rows) // SEARCH_GROUP * SEARCH_GROUP
 
     def _read(self, features: NDArray[np.int64], rows: Rows) -> tuple[View, Rows]:

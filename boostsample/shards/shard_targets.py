@@ -270,8 +270,15 @@ class ShardSample(NamedTuple):
         whole = 1.0 / self.of.mass if scale is None else scale
         return whole / self.size if self.drawn.joined else whole
 
-    def search(self, features: NDArray[np.int64]) -> Stumps:
-        """The best stump of each feature. One exchange."""
+    def search(
+        self, features: NDArray[np.int64], labels: NDArray[np.int64] | None = None
+    ) -> Stumps:
+        """The best stump of each feature. One exchange. SettingError for some labels only."""
+        if labels is not None:
+            raise SettingError(
+                f"over shards, labels of a search must be None, got {labels.size} labels; search "
+                "all of them, or train in one process"
+            )
         self.of.looks += features.size * self.size
         numbers = self.of.numbers(features)
         if self.drawn is None:

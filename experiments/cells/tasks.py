@@ -177,11 +177,14 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
 def _strategy_facts(variant: Variant) -> dict[str, Any]:
     """The strategy's part of a key."""
     strategy = variant.strategy()
+    added = strategy.added_settings
     return {
         "name": short_name(variant.name),
         "settings": {key: plain_setting(value) for key, value in sorted(variant.settings.items())},
         "parameters": {
-            key: plain_setting(value) for key, value in sorted(strategy.get_params().items())
+            key: plain_setting(value)
+            for key, value in sorted(strategy.get_params().items())
+            if key not in added or value != added[key]
         },
         **foreign_facts(type(strategy)),
     }

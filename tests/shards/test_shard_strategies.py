@@ -33,6 +33,7 @@ OTHERS: dict[str, Make] = {
 #: Strategies that ask for weights which no shard knows, or draw by them: refused, see below.
 _REFUSED = {
     "adaptive-pruning": "the number of examples",
+    "label-sampling": "labels of a search must be None",
     "quickboost": "the number of examples",
     "weight-trimming": "the number of examples",
     "screening": "features must not be shuffled",

@@ -316,3 +316,34 @@ def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.Monke
             assert following.features == search.best_first()[: len(following.features)]
         assert row["feature"] == watched.searches[-1].best_first()[0]
         assert row["looks_search"] == 16 * 25 + 8 * 50 + 4 * 100 + 2 * 100
+
+
+def test_laminating_from_all_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rule of lbcpp in plain loops: the better half of all, on twice as many new examples."""
+    watched, n, f = Watched(monkeypatch), 300, 40
+    bank, Y = bank_of(table(n, f)), noisy_labels(n)
+    strategy = Laminating("all", "uniform", new_samples=True)
+    booster = Booster(bank, None, Y, strategy, n_rounds=5, budget=3000, rng=0)
+    for _ in range(5):
+        watched.clear()
+        booster.next_round()
+        size, left = 3000 // (f * 5), list(range(f))
+        draws = []
+        for search in watched.searches:
+            assert search.scheme == "uniform"
+            assert (search.features, search.size) == (left, min(n, size))
+            draws.append((size, "uniform"))
+            ranked = sorted((-edge, k) for k, edge in enumerate(search.edges))
+            left = [left[k] for _, k in ranked][: f >> len(draws)]
+            size *= 2
+        assert watched.draws == draws
+        assert [len(search.features) for search in watched.searches] == [40, 20, 10, 5, 2]
+
+
+def test_stages_from_all_features() -> None:
+    assert laminating_stages("all", 60_000, 1000, 600_000)[:2] == [(1000, 66), (500, 132)]
+    (q, t), *_ = laminating_stages("all", 60_000, 100_000, 600_000)
+    assert (q, t) == (600_000 // (5 * 13), 5)  # 2^13 <= q < 2^14
+    assert laminating_stages("all", 29, 7, 290) == [(7, 29)]
+    with pytest.raises(SettingError, match="new_samples must be true or false, got 2"):
+        booster_of(Laminating(new_samples=2))  # type: ignore[arg-type]  # the error under test

@@ -29,6 +29,7 @@ from boostsample.strategies import (
     Sparrow,
     Stumps,
     UniformNaive,
+    UniformQ1,
 )
 from boostsample.strategy import Outcome, Strategy, Stump
 from boostsample.testing import STRATEGY_CHECKS, Make, check_strategy_fresh_interpreters
@@ -45,6 +46,8 @@ FILES = sorted(
 
 #: Settings other than the defaults that deserve the whole suite too.
 OTHERS: dict[str, Make] = {
+    "laminating-all": functools.partial(Laminating, "all", "uniform", new_samples=True),
+    "uniform-q1-per-family": functools.partial(UniformQ1, per_family=2),
     "laminating-goss": functools.partial(Laminating, scheme="goss"),
     "mabsplit-6": functools.partial(MABSplit, n_features=6, batch=20, z=2.0),
     "median-elimination-5": functools.partial(MedianElimination, n_features=5, scheme="mvs"),

@@ -108,3 +108,22 @@ def test_bad_numbers_of_features(kind: type[Any], value: Any) -> None:
 def test_budgets_that_are_too_small_are_refused_at_once(kind: type[Any]) -> None:
     with pytest.raises(SettingError, match="the budget of 4 looks, got 5"):
         booster_of(kind(n_features=5), budget=4)
+
+
+def test_some_of_every_family() -> None:
+    for features, T in watched(UniformQ1(per_family=3), 20):
+        assert np.bincount(np.array(features) // 10).tolist() == [3, 3, 3, 3]
+        assert T == 10 * N // 12
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"per_family": 0}, "per_family must be an integer at least 1"),
+        ({"per_family": 2, "n_features": 3}, "n_features must be None with per_family = 2, got 3"),
+        ({"per_family": 50}, "searches 8 features, more than the budget of 7"),
+    ],
+)
+def test_bad_numbers_per_family(settings: Any, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        booster_of(UniformQ1(**settings), budget=7)

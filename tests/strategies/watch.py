@@ -51,9 +51,9 @@ class Watched:
             return draw_nested(step, sizes, scheme)
 
         def watched_search(
-            step: Step, features: Any, sample: Sample, purpose: str = "search"
+            step: Step, features: Any, sample: Sample, purpose: str = "search", labels: Any = None
         ) -> Stumps:
-            stumps = search(step, features, sample, purpose)
+            stumps = search(step, features, sample, purpose, labels)
             numbers = np.asarray(features).tolist()
             self.searches.append(Searched(numbers, sample.size, sample.scheme, stumps, purpose))
             return stumps
