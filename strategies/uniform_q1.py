@@ -29,32 +29,31 @@ class UniformQ1(UniformNaive):
     ----------
     n_features, scheme
         See `UniformNaive`.
-    per_family : int or None
-        Features of every family, or all of a smaller one; then `n_features` must be None.
+    per_family : int
+        Features of every family, or all of a smaller one, with `n_features` None; 0 draws Q
+        families.
     """
 
-    added_settings: ClassVar[Mapping[str, Any]] = {"per_family": None}
+    added_settings: ClassVar[Mapping[str, Any]] = {"per_family": 0}
 
     def __init__(
-        self, n_features: int | None = None, scheme: str = "iid", per_family: int | None = None
+        self, n_features: int | None = None, scheme: str = "iid", per_family: int = 0
     ) -> None:
         super().__init__(n_features, scheme)
         self.per_family = per_family
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
-        used = super().settings_in_use(pool, budget, n_rounds)
-        if self.per_family is None:
-            return used
-        q = sum(min(self.per_family, family.size) for family in pool.families)
-        return {**used, "n_features": q, "per_family": self.per_family}
+        used = {**super().settings_in_use(pool, budget, n_rounds), "per_family": self.per_family}
+        if self.per_family:
+            used["n_features"] = sum(min(self.per_family, f.size) for f in pool.families)
+        return used
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         super().start(pool, budget, n_rounds, rng)
-        if self.per_family is None:
+        if check_integer("per_family", self.per_family, 0) == 0:
             return
-        check_integer("per_family", self.per_family, 1)
         if self.n_features is not None:
             raise SettingError(
                 f"n_features must be None with per_family = {self.per_family}, got "
@@ -69,7 +68,7 @@ class UniformQ1(UniformNaive):
 
     def choose(self, step: Step) -> Stump:
         """Draw families, a feature for each, and examples; search."""
-        if self.per_family is not None:
+        if self.per_family:
             members = [min(self.per_family, family.size) for family in step.families]
             features = sample_members(step.families, members, step.rng)
             if features.size > step.budget:  # in nodes of trees

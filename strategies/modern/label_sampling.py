@@ -45,7 +45,8 @@ class LabelSampling(UniformNaive):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
-        return {**super().settings_in_use(pool, budget, n_rounds), "n_labels": self.n_labels}
+        labels = f"K / {_PART}" if self.n_labels is None else self.n_labels
+        return {**super().settings_in_use(pool, budget, n_rounds), "n_labels": labels}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""

@@ -119,7 +119,7 @@ def test_some_of_every_family() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"per_family": 0}, "per_family must be an integer at least 1"),
+        ({"per_family": -1}, "per_family must be an integer at least 0"),
         ({"per_family": 2, "n_features": 3}, "n_features must be None with per_family = 2, got 3"),
         ({"per_family": 50}, "searches 8 features, more than the budget of 7"),
     ],

@@ -335,7 +335,6 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     ),
     (CountsInItsModule, "shared_state", "changed the global N_CALLS of the module tests.testing"),
     (IteratesOverTexts, "fresh_interpreters", "do not iterate over a set of texts"),
-    (CountsInItsModule, "fresh_interpreters", "in a fresh interpreter than in this one"),
     (Remembers, "instance_untouched", "start\\(\\) must discard"),
 ]
 
@@ -368,6 +367,13 @@ def test_a_lambda_as_a_setting_is_a_clear_line() -> None:
     setting: Any = lambda: 3  # noqa: E731 - the setting under test
     with pytest.raises(AssertionError, match="strategy Good: the strategy cannot be pickled"):
         testing.check_strategy_instance_untouched(lambda: Good(n_features=setting))
+
+
+@slow_without_jit
+def test_what_earlier_runs_left_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "N_CALLS", 3)
+    with pytest.raises(AssertionError, match="in a fresh interpreter than in this one"):
+        testing.check_strategy_fresh_interpreters(CountsInItsModule)
 
 
 @slow_without_jit
