@@ -290,6 +290,8 @@ class Metric:
 
 SMOOTHED = "smoothed-error"
 """Mean of the test errors over a window; computed from the rows, not stored."""
+AREA = "loss-area"
+"""Area under the curve of log10 loss, one number a run; computed from the rows, not stored."""
 METRICS: Mapping[str, Metric] = {
     metric.name: metric
     for metric in (
@@ -299,6 +301,12 @@ METRICS: Mapping[str, Metric] = {
             "log10 loss",
             "log10 of the exponential loss",
             named="log10_loss",
+        ),
+        Metric(
+            AREA,
+            "mean of log10 loss over the logarithm of stumps, looks, cost or seconds so far",
+            "area under log10 loss (mean over the logarithm of the axis)",
+            "area under log10 loss",
         ),
         Metric(
             "error",
@@ -422,9 +430,11 @@ METRICS: Mapping[str, Metric] = {
     )
 }
 """All metrics by name, in the order in which messages list them."""
-DRAWN_METRICS = tuple(name for name, metric in METRICS.items() if metric.axis_title)
+DRAWN_METRICS = tuple(
+    name for name, metric in METRICS.items() if metric.axis_title and name != AREA
+)
 """Metrics of pictures of curves."""
-RANKED_METRICS = tuple(name for name in DRAWN_METRICS if name != SMOOTHED)
+RANKED_METRICS = (*(name for name in DRAWN_METRICS if name != SMOOTHED), AREA)
 """Metrics by which strategies are ranked over data sets."""
 MAIN_METRICS = ("loss", "error")
 """The metrics that are shown unless others are chosen."""

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 _WHAT = ("curves", "families", "features", "sampling", "edges", "margins", "ranks")
 _PICTURES = {
     "metric": ("curves", "ranks"),
-    "against": ("curves",),
+    "against": ("curves", "ranks"),
+    "at": ("curves",),
     "charged": ("curves",),
     "stumps": ("ranks", "features"),
     "data": ("curves", "families", "features", "sampling", "edges", "margins"),
@@ -44,14 +45,20 @@ _PICTURES = {
 )
 @click.option(
     "--metric",
-    metavar="loss|error|balanced-accuracy|f1|log-loss|smoothed-error",
+    metavar="loss|loss-area|error|balanced-accuracy|f1|log-loss|smoothed-error",
     help="What curves (default: loss and error) and ranks (default: loss) show; smoothed-error is "
-    "for curves.",
+    "for curves, loss-area for ranks and axes of the grid.",
 )
 @click.option(
     "--against",
-    metavar="stumps|looks|values_computed|cost|seconds",
-    help="Axis of curves.  [default: stumps]",
+    metavar="stumps|looks|values_computed|cost|seconds|AXIS",
+    help="Axis of curves, or on which ranks are equal; or an axis of the grid, as in budget or "
+    "learner, on which the last mark or --at is drawn.  [default: stumps]",
+)
+@click.option(
+    "--at",
+    metavar="stumps|looks|values_computed|cost|seconds=LEVEL",
+    help="With an axis of the grid in --against: where the values of its curves are taken.",
 )
 @click.option(
     "--charged", is_flag=True, help="Draw tuned strategies also with the cost of their tuning."
@@ -80,6 +87,7 @@ def plot(
     picture: str,
     metric: str | None,
     against: str | None,
+    at: str | None,
     charged: bool,
     stumps: int | None,
     data: str | None,
@@ -95,10 +103,12 @@ def plot(
     of features have a panel for each data set, the others show one data set.
     """
     from boostsample.experiments.metrics import MAIN_METRICS
+    from boostsample.experiments.plots.axes import axis_figure
     from boostsample.experiments.plots.curves import curves_figure
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.ranks import ranks_figure
     from boostsample.experiments.plots.run_figures import features_figure
+    from boostsample.experiments.results.run_curves import AXES, parse_levels
     from boostsample.experiments.tables.renamed import parse_new_names
 
     if picture not in _WHAT:
@@ -111,9 +121,17 @@ def plot(
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against
         metrics = MAIN_METRICS if metric is None else (metric,)
-        figure = curves_figure(_results(results, data, names), axis, metrics, charged)
+        if axis not in AXES:
+            level = ("stumps", None) if at is None else parse_levels(at)
+            found = _results(results, data, names)
+            figure = axis_figure(found, axis, metrics, *level)
+        elif at is not None:
+            raise SettingError(f"--at needs an axis of the grid in --against, got {axis}")
+        else:
+            figure = curves_figure(_results(results, data, names), axis, metrics, charged)
     elif picture == "ranks":
-        figure = ranks_figure(_results(results, None, names), metric or "loss", stumps)
+        axis = against or "stumps"
+        figure = ranks_figure(_results(results, None, names), metric or "loss", stumps, axis=axis)
     elif picture == "features":
         runs = _runs(results, names)
         if data is not None:

@@ -23,12 +23,12 @@ from boostsample.experiments.commands.shared.printing import (
     "--metric",
     default="loss",
     show_default=True,
-    metavar="loss|error|balanced-accuracy|f1|log-loss|auc|one-error|coverage|"
+    metavar="loss|loss-area|error|balanced-accuracy|f1|log-loss|auc|one-error|coverage|"
     "average-precision|pairwise-loss|ndcg|smoothed-error|looks|values_computed|cost|seconds|"
     "features|examples",
-    help="Training loss (log10), a metric of the test examples, their error smoothed over a window "
-    "of stumps, looks, computed values or seconds spent so far, or the mean numbers of features "
-    "and examples of a search so far.",
+    help="Training loss (log10), the area under its curve so far, a metric of the test examples, "
+    "their error smoothed over a window of stumps, looks, computed values or seconds spent so far, "
+    "or the mean numbers of features and examples of a search so far.",
 )
 @click.option(
     "--at",
@@ -59,6 +59,13 @@ from boostsample.experiments.commands.shared.printing import (
     metavar="X,Y",
     help="Data sets to show, in this order; may be repeated.  [default: all]",
 )
+@click.option(
+    "--rows",
+    metavar="AXIS",
+    help="What rows are: an axis of the grid as in budget, learner or learning_rate, or strategy; "
+    "columns are the others, and values those of the last mark or of --at.  [default: the levels "
+    "of --at]",
+)
 @click.option("--rename", metavar="OLD=NEW,...", help="New names of strategies.")
 @click.option(
     "--width",
@@ -77,6 +84,7 @@ def table(
     charged: bool,
     strategies: str | None,
     data: tuple[str, ...],
+    rows: str | None,
     rename: str | None,
     width: str | None,
     transpose: bool,
@@ -117,6 +125,7 @@ def table(
         charged,
         strategies=None if strategies is None else split_names([strategies]),
         data=split_names(data) or None,
+        rows=rows,
     )
     if rename is not None:
         tables = renamed_tables(tables, parse_new_names(rename))

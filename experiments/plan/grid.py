@@ -29,7 +29,7 @@ from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import dataset_names
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
-from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_marks
+from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_marks, whole_number
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
@@ -212,7 +212,9 @@ def _value(name: str, value: Any) -> Any:
     kinds, rule = _VALUES[name]
     if type(value) not in kinds:
         raise _wrong(name, rule, value)
-    if name == "rounds":
+    if name == "max_looks":
+        value = whole_number(name, value)
+    elif name == "rounds":
         value = parse_marks(value) if isinstance(value, str) else tuple(value)
     elif name == "bank":
         value = Variant.parse(value)
@@ -321,7 +323,7 @@ _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(_NUMBERS, ((int, str), "a number or text")),
     **dict.fromkeys(("learning_rate", "smoothing"), ((int, float), "a number as in 0.1")),
     "max_seconds": ((int, float), "a number of seconds as in 60"),
-    "max_looks": ((int,), "a whole number of looks as in 1_000_000"),
+    "max_looks": ((int, float), "a whole number of looks as in 1e9"),
     "score_every": ((int, float), "a percentage as in 1"),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
 }

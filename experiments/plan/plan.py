@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +17,7 @@ from boostsample.checks import (
     budget_looks,
     check_count,
     check_integer,
+    check_number,
     parse_budget,
 )
 from boostsample.errors import SettingError, unknown
@@ -272,6 +274,20 @@ def setting_text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return "default" if value is None else str(value)
+
+
+def whole_number(name: str, value: Any) -> int:
+    """A whole number, also from its text and with an exponent; SettingError for others.
+
+    >>> whole_number("max_looks", "1e9"), whole_number("max_looks", 1_000_000)
+    (1000000000, 1000000)
+    """
+    number = check_number(
+        name, value.replace("_", "") if isinstance(value, str) else value, -math.inf
+    )
+    if number % 1:
+        raise SettingError(f"{name} must be a whole number as in 1e9, got {value}")
+    return int(number)
 
 
 def parse_marks(text: str) -> tuple[int, ...]:

@@ -61,13 +61,14 @@ def ranks_figure(
     metric: str = "loss",
     stumps: int | None = None,
     level: float = LEVEL,
+    axis: str = "stumps",
 ) -> Figure:
     """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
     `level` is that of Nemenyi's test. Other arguments and errors are those of
     `boostsample.experiments.results.significance.ranking`.
     """
-    order = ranking(results, metric, stumps)
+    order = ranking(results, metric, stumps, axis)
     n = len(order.labels)
     least = least_data_sets(n, level)
     if len(order.data) < least:
@@ -83,7 +84,10 @@ def ranks_figure(
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (3 + notes.count("\n")))
     _diagram(figure.subplots(), order, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in order.stumps.values())
-    where = f"after {' or '.join(marks)} {order.counted}, {len(order.data)} data sets"
+    where = (
+        f"after {' or '.join(marks)} {order.counted}" if axis == "stumps" else f"at equal {axis}"
+    )
+    where += f", {len(order.data)} data sets"
     title = f"Mean ranks (1 is best) by {METRICS[metric].axis_title} {where}"
     figure.suptitle(title)
     figure.supxlabel(notes, fontsize="small")

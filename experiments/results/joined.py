@@ -12,6 +12,7 @@ from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
+    AXIS_COLUMN,
     check_disjoint_curves,
     curves_of_data,
     with_labels,
@@ -161,7 +162,7 @@ def _with_setup(part: Results, setup: str, axes: Sequence[str], whole: bool) -> 
         strategy=np.array(names, object),
         settings="",
         base=np.array(bases, object),
-        **{f"axis {axis}": values[axis] for axis in axes},
+        **{f"{AXIS_COLUMN}{axis}": values[axis] for axis in axes},
     )
 
 

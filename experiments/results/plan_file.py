@@ -187,7 +187,13 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
                 run for run in runs if (run.data, run.setup, run.variant) == (*of_setup, variant)
             ]
             strategies.append({**strategy, **_runs_record(runs_of_variant)})
-            notes += filter(None, [_early_note(variant, runs_of_variant, settings)])
+            notes += filter(
+                None,
+                [
+                    _early_note(variant, runs_of_variant, settings),
+                    _unspent_note(variant, runs_of_variant, settings),
+                ],
+            )
         data_sets.append({**data, "strategies": strategies, "notes": notes})
     return {
         **record,
@@ -230,6 +236,18 @@ def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]
     return (
         f"{variant.label}: training ended early, number of {counted([record['learner']])}: "
         f"{places} ({reasons}); later rows repeat the last state"
+    )
+
+
+def _unspent_note(variant: Variant, runs: Sequence[Run], settings: Mapping[str, Any]) -> str:
+    """A note if runs of a strategy trained all rounds below the limit of looks, else empty."""
+    limit, n_rounds = settings.get("max_looks"), settings["rounds"][-1]
+    spent = [run.spent_at(run.n_rounds).looks for run in runs if run.n_rounds == n_rounds]
+    if limit is None or not spent or min(spent) >= limit:
+        return ""
+    return (
+        f"{variant.label}: all {n_rounds:,} {counted([settings['learner']])} are trained with "
+        f"{min(spent):,} looks, below max_looks={limit:,}; give more --rounds to spend them"
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.experiments.metrics import METRICS, SMOOTHED
+from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.titles import counted, is_charged, label_of
 from boostsample.loop.smoothed import smoothed_error, window
@@ -37,6 +37,8 @@ AXES = {
 }
 """Axes on which strategies are compared, with their titles in pictures; see `counted`."""
 
+AXIS_COLUMN = "axis "
+"""Before the names of axes of a grid in the columns of joined results."""
 _POINTS = 60
 _DIGITS = 3  # significant digits of default levels, so that tables can show them in full
 _RUN = ["label", "repetition"]
@@ -115,6 +117,15 @@ class Curves:
         value: Callable[[pd.DataFrame], float]
         if axis == "stumps":
             self._check_level(metric, level)
+        if metric == AREA:
+            start = self.first(axis)
+
+            def value(run: pd.DataFrame) -> float:
+                return loss_area(
+                    run[axis].to_numpy(np.float64), run["log10_loss"].to_numpy(), start, level
+                )
+
+        elif axis == "stumps":
 
             def value(run: pd.DataFrame) -> float:
                 return next(iter(run.loc[run["stumps"] == level, column].tolist()), math.nan)
@@ -127,6 +138,24 @@ class Curves:
         return {
             label: {repetition: value(run) for repetition, run in repetitions.items()}
             for label, repetitions in self.runs(metric).items()
+        }
+
+    def first(self, axis: str) -> float:
+        """The least that a run had spent at its first row, where areas begin; 1 of stumps."""
+        spent = self.table.loc[self.table[axis] > 0, axis]
+        return float(spent.min()) if len(spent) else math.nan
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, str]]:
+        """What each label names: `strategy`, and the values of the axes of joined results."""
+        columns = [name for name in self.table.columns if name.startswith(AXIS_COLUMN)]
+        rows = self.table.drop_duplicates("label").to_dict("records")
+        return {
+            row["label"]: {
+                "strategy": row.get("base", row["label"]),
+                **{name.removeprefix(AXIS_COLUMN): row[name] for name in columns},
+            }
+            for row in rows
         }
 
     def smoothed_points(self) -> tuple[int, ...]:
@@ -267,6 +296,32 @@ def _interpolated(x: NDArray[np.float64], y: NDArray[np.float64], level: float) 
         return float(values[level])
     at, ends = np.array(sorted(values.items()), np.float64).T
     return float(PchipInterpolator(np.log10(at), ends)(math.log10(level)))
+
+
+def loss_area(
+    x: NDArray[np.float64], loss: NDArray[np.float64], start: float, level: float
+) -> float:
+    """Area under the curve of log10 loss against the logarithm of x, from `start` to `level`.
+
+    The integral of log10 loss over d ln x, divided by ln(level / start): a mean of log10 loss, so
+    that lower is better. It is linear in ln x between two rows, and before the first one 0, the
+    log10 loss of no stump. NaN if the run ends before the level, or the range is empty. `x`, with
+    rows after the end of a run that repeat it, and `loss` have shape (n,).
+
+    >>> round(loss_area(np.array([1.0, 100.0]), np.array([0.0, -2.0]), 1.0, 100.0), 3)
+    -1.0
+    """
+    known = (x > 0) & ~np.isnan(loss)
+    values = dict(zip(x[known].tolist(), loss[known].tolist(), strict=True))
+    if not values or not start < level <= max(values):
+        return math.nan
+    at, losses = np.array(sorted(values.items()), np.float64).T
+    u, (low, high) = np.log(at), np.log([start, level])
+    inside = at < level
+    u_ends = np.append(u[inside], high)
+    y_ends = np.append(losses[inside], np.interp(high, u, losses))
+    area = float(np.sum(np.diff(u_ends) * (y_ends[1:] + y_ends[:-1]) / 2))
+    return area / float(high - low)
 
 
 def curves_of_results(results: Results) -> list[Curves]:

@@ -29,7 +29,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import METRICS, RANKED_METRICS
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import curves_of_data
+from boostsample.experiments.results.run_curves import Curves, curves_of_data
 from boostsample.experiments.results.titles import counted, is_charged
 
 LEVEL = 0.05
@@ -227,8 +227,30 @@ class Ranking:
     counted: str = "stumps"  # or rounds
 
 
-def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None = None) -> Ranking:
+def _at_last_level(curves: Curves, metric: str, axis: str) -> dict[str, dict[int, float]]:
+    """The values of the strategies that reach the last level of an axis."""
+    curves.check(metric, axis)
+    levels = curves.levels(axis)
+    if not levels:
+        raise SettingError(
+            f"the runs of {curves.data} share no level of {axis}; rank them at equal stumps"
+        )
+    values = curves.at(metric, axis, levels[-1])
+    return {
+        label: runs for label, runs in values.items() if not any(map(math.isnan, runs.values()))
+    }
+
+
+def ranking(
+    results: Sequence[Results],
+    metric: str = "loss",
+    stumps: int | None = None,
+    axis: str = "stumps",
+) -> Ranking:
     """Rank the strategies on each data set by the mean of a metric; the best has rank 1.
+
+    On another axis than stumps, values are those at the last of `Curves.levels`; a strategy that
+    does not reach it on a data set is left out.
 
     `metric` is one of `RANKED_METRICS`, `stumps` by default the last mark of each data set. Raises
     SettingError for fewer than two strategies in all of them, or no rows at this number of stumps.
@@ -237,7 +259,10 @@ def ranking(results: Sequence[Results], metric: str = "loss", stumps: int | None
         raise unknown("metric", metric, RANKED_METRICS)
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
-    values = [curves.at(metric, "stumps", at[name]) for name, curves in data.items()]
+    if axis == "stumps":
+        values = [curves.at(metric, axis, at[name]) for name, curves in data.items()]
+    else:
+        values = [_at_last_level(curves, metric, axis) for curves in data.values()]
     labels = dict.fromkeys(label for of_data in values for label in of_data)
     every = [label for label in labels if not is_charged(label)]
     shared = [label for label in every if all(label in of_data for of_data in values)]

@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 import re
 import statistics
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from boostsample.errors import SettingError, unknown
@@ -23,6 +24,7 @@ from boostsample.experiments.plan.variants import (
     is_tuned_variant,
 )
 from boostsample.experiments.results.budgets import budgets_note
+from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
     Curves,
@@ -95,8 +97,13 @@ def result_table(
     *,
     strategies: Sequence[str] | None = None,
     data: Sequence[str] | None = None,
+    rows: str | None = None,
 ) -> list[ScoreTable]:
     """Make one table for each data set: a row for each level, a column for each strategy.
+
+    With `rows`, a table has a row for each value of an axis of the grid, or each strategy, and a
+    column for each combination of the others; there is one for each of the `levels`, by default
+    for the last one.
 
     Parameters
     ----------
@@ -114,6 +121,9 @@ def result_table(
         Strategies to show, in this order, by label or by name for all its variants; default: all.
     data : sequence of str, optional
         Data sets to show, in this order; default: all.
+    rows : str, optional
+        "strategy", or an axis in which joined results differ, see
+        `boostsample.experiments.results.joined`.
 
     Raises
     ------
@@ -135,6 +145,12 @@ def result_table(
         labels = dict.fromkeys(label for _, curves in parts for label in curves.labels)
         chosen = chosen_strategies(strategies, labels)
         parts = [(folder, curves.chosen(chosen)) for folder, curves in parts]
+    if rows is not None:
+        return [
+            table
+            for part in parts
+            for table in _tables_by(rows, *part, metric, axis, levels, charged)
+        ]
     return [_table(*part, metric, axis, levels, charged) for part in parts]
 
 
@@ -242,6 +258,79 @@ def _table(
         unit=unit,
         scores=tuple(score for scores in rows for score in scores),
     )
+
+
+def _tables_by(
+    rows: str,
+    results: Results,
+    curves: Curves,
+    metric: str,
+    axis: str,
+    levels: Sequence[float] | None,
+    charged: bool,
+) -> Iterator[ScoreTable]:
+    """Tables with a row for each value of a part of the labels, see `result_table`."""
+    names = {
+        label: part for label, part in curves.parts.items() if charged or not is_charged(label)
+    }
+    axes = list(dict.fromkeys(name for part in names.values() for name in part))
+    if rows not in axes:
+        raise unknown("axis of these results", rows, axes)
+    usual = _table(results, curves, metric, axis, levels, charged)
+    others = [name for name in axes if name not in (rows, "strategy")]
+    places: dict[tuple[str, str], str] = {}
+    for label, part in names.items():
+        column = setup_label(part, others)
+        if rows != "strategy":
+            column = f"{part['strategy']} ({column})" if column else part["strategy"]
+        column += CHARGED_VARIANT if is_charged(label) else ""
+        places[part[rows], column or axis] = label
+    heads, columns = (tuple(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
+    facts = results.settings_of(curves.data)
+    overlap = _overlap(facts)
+    other_notes = [
+        *_metric_notes(curves, metric, axis, levels),
+        *filter(None, [budgets_note(facts, list(names))]),
+        *_tuning_notes(axis, list(names), facts),
+        *_missing_notes(results, curves, list(names), facts),
+    ]
+    shown = [score.level for score in usual.scores]
+    for level in [shown[-1]] if levels is None else dict.fromkeys(shown):
+        values = curves.at(metric, axis, level)
+        verdicts, scores = [], []
+        for head in heads:
+            of_row = {c: values[places[head, c]] for c in columns if (head, c) in places}
+            verdict = _verdict(of_row, metric, overlap)
+            verdicts.append(verdict)
+            scores.append(
+                [
+                    Score(
+                        level,
+                        places.get((head, column), ""),
+                        tuple(of_row.get(column, {}).values()),
+                        BEST if column == verdict.best else TIED if column in verdict.tied else "",
+                        verdict.p_values.get(column, math.nan),
+                    )
+                    for column in columns
+                ]
+            )
+        where = f"after {level:,g} {curves.counted}"
+        if axis != "stumps":
+            where = f"at {level_text(level)} {axis}"
+        subject, spread = usual.title.rsplit(", ", 1)
+        yield replace(
+            usual,
+            title=f"{subject} {where}, {spread}",
+            header=(rows, *columns),
+            rows=tuple(
+                (head, *(_entry(score, metric) for score in of_row))
+                for head, of_row in zip(heads, scores, strict=True)
+            ),
+            flags=tuple(("", *(score.flag for score in of_row)) for of_row in scores),
+            notes=(*_test_notes(verdicts, overlap), *other_notes),
+            unit="" if rows == "strategy" else rows,
+            scores=tuple(score for of_row in scores for score in of_row if score.strategy),
+        )
 
 
 def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:

@@ -105,7 +105,7 @@ class ScoreTable(Table):
         columns = range(1, len(self.header))
         return replace(
             self,
-            header=("strategy", *(f"{row[0]} {self.unit}" for row in self.rows)),
+            header=("strategy", *(f"{row[0]} {self.unit}".rstrip() for row in self.rows)),
             rows=tuple((self.header[at], *(row[at] for row in self.rows)) for at in columns),
             flags=tuple(("", *(row[at] for row in self.flags)) for at in columns),
             across="column" if self.across == "row" else "row",

@@ -47,6 +47,18 @@ class_weight_option = click.option(
 )
 
 
+class _Looks(click.ParamType[int]):
+    """A whole number, also as in 1e9."""
+
+    name = "looks"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Convert a text."""
+        from boostsample.experiments.plan.plan import whole_number
+
+        return whole_number("max_looks", value)
+
+
 class _Values(click.ParamType[Any]):
     """Values of an option, separated by commas: a tuple."""
 
@@ -141,10 +153,10 @@ max_seconds_option = click.option(
 )
 max_looks_option = click.option(
     "--max-looks",
-    type=int,
+    type=_Looks(),
     metavar="LOOKS",
-    help="Looks of search and modelling at which a training ends, after a whole round; the same "
-    "rounds everywhere.  [default: no limit]",
+    help="Looks, as in 1e9, of search and modelling at which a training ends, after a whole round; "
+    "the same rounds everywhere.  [default: no limit]",
 )
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(

@@ -120,7 +120,7 @@ WRONG = {
     "repeats": ("repeats = 0", "repeats: repeats must be an integer at least 1, got 0"),
     "looks": (
         "max_looks = 1.5",
-        "max_looks: max_looks must be a whole number of looks as in 1_000",
+        "max_looks: max_looks must be a whole number as in 1e9, got 1.5",
     ),
     "no looks": ("max_looks = 0", "max_looks: max_looks must be an integer at least 1, got 0"),
     "seconds": ("max_seconds = 0", "max_seconds: max_seconds must be above 0 and finite, got 0"),

@@ -1,0 +1,48 @@
+"""The commands of the page of questions run in its order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.conftest import CommandLine
+from tests.paths import ROOT
+
+
+def commands() -> list[list[str]]:
+    """The commands of the page, as they are written."""
+    page = (ROOT / "docs" / "questions.md").read_text("utf-8")
+    blocks = re.findall(r"^    boostsample ((?:.*\\\n)*.*)$", page, re.MULTILINE)
+    return [block.replace("\\\n", " ").split() for block in blocks]
+
+
+def test_the_page_of_questions(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    printed = []
+    for command in commands():
+        small = ["--repeats", "2", "--quiet"] if command[0] == "compare" else []
+        printed.append(cli(*command, *small))
+    _, budgets, picture, _, variants, _, learners, spent, levels, areas = printed
+    assert "digits: log10 loss after 30 stumps, mean (std) of 2 repetitions" in budgets
+    heads = [line.split() for line in budgets.splitlines()]
+    assert heads[1] == ["budget", "full", "uniform-naive", "laminating"]
+    assert [row[0] for row in heads[3:8]] == ["1N", "3N", "10N", "30N", "100N"]
+    assert len({tuple(row[1:3]) for row in heads[3:8]}) == 1  # `full` is the same in each
+    assert picture == "plot: budgets.svg\n"
+    assert "laminating (learning_rate=0.1)" in variants
+    assert [line.split()[0] for line in variants.splitlines()[3:6]] == ["mh", "real-mh", "gentle"]
+    assert "product:n_terms=3" in learners
+    assert [line.split()[0] for line in learners.splitlines()[3:5]] == [
+        "uniform-naive",
+        "laminating",
+    ]
+    assert "(max_looks=1,000,000 is reached); later rows repeat the last state" in spent
+    spent_by = read_results("spent").table.groupby("budget")["looks"].max()
+    assert 1e6 <= spent_by["10N"] < 1.02e6
+    assert "mean (std) of 2 repetitions" in levels
+    assert "area under log10 loss (mean over the logarithm of the axis)" in areas

@@ -1,0 +1,105 @@
+"""Tables and pictures by an axis of a grid, and the area under curves of loss."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.plots.axes import axis_figure
+from boostsample.experiments.results.joined import joined_results
+from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.run_curves import curves_of_data, loss_area
+from boostsample.experiments.results.significance import ranking
+from boostsample.experiments.tables.score_tables import result_table
+from tests.experiments.fake_results import curve, results
+
+BUDGETS = ("10N", "3N", "1N")
+SAME: dict[str, Any] = {"seed": 0}
+
+
+def budgets() -> list[Results]:
+    """Two strategies at three budgets; a tenth of the budget costs 1 of log10 loss."""
+    folders = []
+    for shift, budget in enumerate(BUDGETS):
+        curves = [
+            [{**row, "budget": budget} for row in curve(name, repetition, shift=shift + worse)]
+            for name, worse in (("full", 0.0), ("ucb", 0.5))
+            for repetition in (0, 1)
+        ]
+        folders.append(results(curves, budget=budget, **SAME))
+    return joined_results(folders)
+
+
+def test_rows_are_an_axis_and_columns_the_strategies() -> None:
+    (table,) = result_table(budgets(), "loss", rows="budget")
+    assert table.header == ("budget", "full", "ucb")
+    assert table.title == "made: log10 loss after 100 stumps, mean (std) of 2 repetitions"
+    values = [float(row[1].split()[0]) for row in table.rows]
+    assert [row[0] for row in table.rows] == list(BUDGETS)
+    assert values == [-5.0, -4.0, -3.0]
+    assert [flags[1] for flags in table.flags] == ["best"] * 3
+    assert table.transposed().header == ("strategy", *(f"{budget} budget" for budget in BUDGETS))
+    assert {score.strategy for score in table.scores} == {
+        f"{name} (budget={budget})" for name in ("full", "ucb") for budget in BUDGETS
+    }
+
+
+def test_rows_are_strategies_and_columns_the_axis() -> None:
+    first, last = result_table(budgets(), "loss", levels=(10, 100), rows="strategy")
+    assert first.header == ("strategy", *(f"budget={budget}" for budget in BUDGETS))
+    assert [row[0] for row in last.rows] == ["full", "ucb"]
+    assert "after 10 stumps" in first.title
+    assert "after 100 stumps" in last.title
+    with pytest.raises(SettingError, match="unknown axis of these results 'learner'; known: stra"):
+        result_table(budgets(), "loss", rows="learner")
+
+
+def test_pictures_against_an_axis_have_a_line_for_each_strategy() -> None:
+    figure = axis_figure(budgets(), "budget", ["loss"])
+    (axes,) = figure.axes
+    lines = {str(line.get_label()): line for line in axes.lines}
+    assert list(lines) == ["full", "ucb"]
+    np.testing.assert_allclose(np.asarray(lines["full"].get_xdata(), float), [1, 3, 10])
+    np.testing.assert_allclose(np.asarray(lines["full"].get_ydata(), float), [-3, -4, -5])
+    assert axes.get_xlabel() == "budget in multiples of N"
+    looks = axis_figure(budgets(), "budget", ["loss"], "looks", [10_000.0])
+    (axes,) = looks.axes
+    np.testing.assert_allclose(np.asarray(axes.lines[0].get_ydata(), float), [-2, -3, -4])
+    with pytest.raises(SettingError, match=r"unknown axis 'learner'.*known: stumps, looks, .*budg"):
+        axis_figure(budgets(), "learner", ["loss"])
+    with pytest.raises(SettingError, match="shows one level, got 2"):
+        axis_figure(budgets(), "budget", ["loss"], "stumps", [10, 100])
+
+
+@pytest.mark.parametrize(("start", "level"), [(1.0, 40.0), (2.0, 40.0), (0.5, 7.0), (1.0, 1.5)])
+def test_the_area_is_that_of_a_fine_sum(start: float, level: float) -> None:
+    x, loss = np.array([2.0, 3.0, 10.0, 50.0, 50.0]), np.array([-0.1, -0.4, -1.0, -2.0, -2.0])
+    u = np.linspace(math.log(start), math.log(level), 2_000_001)
+    middle = (u[1:] + u[:-1]) / 2
+    fine = np.where(middle < math.log(2.0), 0.0, np.interp(middle, np.log(x[:4]), loss[:4]))
+    assert loss_area(x, loss, start, level) == pytest.approx(fine.mean(), abs=1e-5)
+
+
+def test_areas_outside_a_run_are_unknown() -> None:
+    x, loss = np.array([2.0, 3.0]), np.array([-0.1, -0.4])
+    assert math.isnan(loss_area(x, loss, 1.0, 3.1))
+    assert math.isnan(loss_area(x, loss, 1.0, 1.0))
+
+
+def test_areas_are_a_metric_of_tables_and_ranks() -> None:
+    (curves,) = curves_of_data(budgets()).values()
+    # log10 loss falls from -3 to -5 linearly in the logarithm of the looks
+    values = curves.at("loss-area", "looks", 100_000)["full (budget=10N)"]
+    assert values == pytest.approx({0: -4.0, 1: -4.0})
+    values = curves.at("loss-area", "stumps", 100)["ucb (budget=3N)"]
+    assert values == pytest.approx({0: -2.5, 1: -2.5})
+    (table,) = result_table(budgets(), "loss-area", "seconds", rows="budget")
+    assert [row[1].split()[0] for row in table.rows] == ["-4.00", "-3.00", "-2.00"]
+    for axis in ("stumps", "looks", "seconds"):
+        order = ranking(budgets(), "loss-area", axis=axis)
+        assert order.labels[0] == "full (budget=10N)"
+        assert order.labels[-1] == "ucb (budget=1N)"
