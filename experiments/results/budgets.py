@@ -17,6 +17,8 @@ def budgets_of(facts: Mapping[str, Any]) -> dict[str, list[str]]:
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for strategy in facts.get("strategies", ()):
+        if "budget" not in strategy:  # of an older folder
+            continue
         groups.setdefault(_text(strategy["budget"], facts["n_train"]), []).append(strategy)
     named = any("named_budget" in strategy for of in groups.values() for strategy in of)
     if named:

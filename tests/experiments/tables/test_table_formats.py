@@ -271,7 +271,7 @@ def test_a_table_as_text() -> None:
 
 
 def test_an_unknown_metric() -> None:
-    with pytest.raises(SettingError, match=r"unknown metric 'los'.*known: loss, error"):
+    with pytest.raises(SettingError, match=r"unknown metric 'los'.*known: loss, loss-area, error"):
         score_table(ROWS, "los")
 
 
