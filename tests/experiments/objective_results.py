@@ -90,7 +90,7 @@ class Group(NamedTuple):
 
 
 GROUPS = {
-    "tables": Group(TWO_CLASSES, True, "10,100,300", 10),
+    "tables": Group(TWO_CLASSES, True, "10,100,300", 3),
     "letters": Group(("pendigits", "letter"), True, "10,100,300", 3),
     "usps": Group(("usps",), True, "10,100,300", 2, "identity,haar"),
     "mnist": Group(("mnist",), False, "10,100,300", 1),
