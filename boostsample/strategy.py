@@ -58,7 +58,7 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
     leaves_budget: ClassVar[str] = ""
     #: Why nodes of trees change what whole searches have taught, for strategies that mix the two.
     learns_from_nodes: ClassVar[str] = ""
-    #: Settings added later, with the value that earlier runs had: keys of cells omit it there.
+    #: Settings added later, with the value that earlier runs had: keys and reports omit it there.
     added_settings: ClassVar[Mapping[str, Any]] = {}
 
     def default_budget(self, pool: Pool) -> int:

@@ -65,7 +65,7 @@ class Laminating(Strategy):
         size = pool.n_examples, pool.n_features
         stages = laminating_stages(self.n_features, *size, budget)
         used = {"n_features": stages[0][0], "scheme": self.scheme}
-        return {**used, "new_samples": self.new_samples}
+        return {**used, "new_samples": True} if self.new_samples else used
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""

@@ -44,10 +44,11 @@ class UniformQ1(UniformNaive):
 
     def settings_in_use(self, pool: Pool, budget: int, n_rounds: int) -> Mapping[str, Any]:
         """With the number of features."""
-        used = {**super().settings_in_use(pool, budget, n_rounds), "per_family": self.per_family}
-        if self.per_family:
-            used["n_features"] = sum(min(self.per_family, f.size) for f in pool.families)
-        return used
+        used = super().settings_in_use(pool, budget, n_rounds)
+        if not self.per_family:
+            return used
+        q = sum(min(self.per_family, family.size) for family in pool.families)
+        return {**used, "n_features": q, "per_family": self.per_family}
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""

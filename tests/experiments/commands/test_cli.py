@@ -190,7 +190,7 @@ def test_a_budget_leaves_full_out_with_a_message(cli: CommandLine) -> None:
         ("compare --repeats x", "'x' is not a valid integer"),
         ("compare --data digit", "unknown data set 'digit' (did you mean 'digits'?)"),
         ("compare --strategies ful", "unknown strategy 'ful' (did you mean 'full'"),
-        ("compare --strategies laminating:q=3", "'q'; known: n_features, scheme"),
+        ("compare --strategies laminating:q=3", "'q'; known: n_features, new_samples, scheme"),
         ("compare --families haa", "unknown family of digits 'haa'"),
         ("compare --rounds 10;20", "as in 10,100,300, got '10;20'"),
         ("compare --rounds 0", "at least 1, got 0"),
