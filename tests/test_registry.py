@@ -48,6 +48,7 @@ def test_unknown_names_list_the_known_ones() -> None:
 def test_settings() -> None:
     assert make_strategy("laminating", n_features=64, scheme="distinct").get_params() == {
         "n_features": 64,
+        "new_samples": False,
         "scheme": "distinct",
     }
     with pytest.raises(SettingError, match=r"'n_feature'.*did you mean 'n_features'"):
