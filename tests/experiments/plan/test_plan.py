@@ -67,7 +67,7 @@ def test_marks_that_cannot_be_read(text: str) -> None:
         ({"n_jobs": 0}, "jobs must be 1 or more, or -1 for all cores, got 0"),
         ({"weights": "unifrom"}, "unknown initial weights 'unifrom' .* known: uniform, balanced"),
         ({"strategies": parse_names("laminate")}, "unknown strategy 'laminate' .*known: full, "),
-        ({"strategies": parse_names("laminating:q=1")}, "'q'.*known: n_features, new_samples, scheme"),
+        ({"strategies": parse_names("laminating:q=1")}, "'q'.*known: n_features, new_samples"),
         *(
             ({"budget": budget}, f"budget must be a whole number .* as in 10N, got '{budget}'")
             for budget in ("", "0", "0.0N", "-3", "1.5", "10M", "N", "ten", "1e6", 10**30)
