@@ -81,6 +81,13 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         params: dict[str, Any] = self.get_params(deep=False)
         return params
 
+    def searched_labels(self, n_labels: int) -> int:
+        """How many of the K labels its searches read, K by default.
+
+        Kernels for so many labels are compiled before the first round.
+        """
+        return n_labels
+
     def one_sample(self, pool: Pool, budget: int) -> OneSample | None:  # an optional hook
         """Q and a scheme, if all searches are of Q features on one sample of budget // Q examples.
 

@@ -206,6 +206,9 @@ class Booster:
             of_run.keep_initial()
         settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
         self._begin(of_run, strategy, builder, *settings, boosted)
+        searched = self.strategy.searched_labels(of_run.n_labels)
+        if searched < of_run.n_labels:
+            of_run.compile(builder.one_search, searched)
         self._log_loss, self._continued = log_loss, continued
 
     def _begin(
@@ -231,7 +234,7 @@ class Booster:
         self._signs, self._share = np.ones(1, np.int8), 1.0  # of the coloring
         if self.objective.resamples or self.objective.colors:
             self._resampling_seed = int(self._rng.integers(2**63))
-        self.strategy = _unlearned(strategy)
+        self.strategy: Strategy = _unlearned(strategy)
         pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
         if budget is None:
             budget = self.strategy.default_budget(pool)

@@ -284,13 +284,17 @@ class LocalRows:
         self.round = 0
         self._example_weight = example_weight
 
-    def compile(self, one_search: bool) -> None:
-        """Compile all kernels of a run. Reads no example, and changes nothing of the run."""
+    def compile(self, one_search: bool, n_labels: int | None = None) -> None:
+        """Compile all kernels of a run, or of searches of some of its labels; changes nothing."""
         lists = self.bank.rare_rows(np.empty(0, np.int64)) is not None
         races = self.bank.race_tiles() is not None
         several, rules = self.weights.threads.n > 1, self._rules
         of_rules = rules.two_sided, rules.classes
-        compile_rows(self.n_labels, several, one_search, lists, races, *of_rules)
+        if n_labels is None:
+            n_labels = self.n_labels
+        else:
+            self.weights.label_masses()  # by which they are drawn
+        compile_rows(n_labels, several, one_search, lists, races, *of_rules)
         self.bank.compile()
 
     @property

@@ -102,7 +102,7 @@ def box_levels(
     """Features and examples of each level, within the budget: (Q_0, T_0), ...
 
     >>> box_levels(None, 60_000, 16_000, 600_000)
-    ((256, 333), (127, 666), (63, 1332), (31, 2664), (15, 5328), (7, 10656), (3, 21312), (1, 42624))
+    ((256, 334), (127, 668), (63, 1336), (31, 2672), (15, 5344), (7, 10688), (3, 21376), (1, 42752))
     """
     if wanted is None and budget >= n_features * n_examples:
         return ((n_features, n_examples),)

@@ -48,6 +48,12 @@ class LabelSampling(UniformNaive):
         labels = f"K / {_PART}" if self.n_labels is None else self.n_labels
         return {**super().settings_in_use(pool, budget, n_rounds), "n_labels": labels}
 
+    def searched_labels(self, n_labels: int) -> int:
+        """The smaller one of k and K."""
+        if self.n_labels is None:
+            return max(1, n_labels // _PART)
+        return min(check_integer("n_labels", self.n_labels, 1), n_labels)
+
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         super().start(pool, budget, n_rounds, rng)
@@ -59,7 +65,7 @@ class LabelSampling(UniformNaive):
         q = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
         features = random_features(step.rng, q, step.n_features)
         sample = step.draw(step.remaining // q, self.scheme)
-        k = max(1, step.n_labels // _PART) if self.n_labels is None else self.n_labels
-        if k >= step.n_labels:
+        k = self.searched_labels(step.n_labels)
+        if k == step.n_labels:
             return step.search(features, sample).best()
         return step.search(features, sample, labels=step.sample_labels(k)).best()
