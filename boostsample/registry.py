@@ -105,6 +105,8 @@ class _Kind(NamedTuple):
 
 
 _LOADING = threading.Lock()
+local_classes: dict[str, type[Any]] = {}
+"""Classes of strategies of this process that `name_of_class` has named after themselves."""
 _KINDS = {
     "strategy": _Kind("boostsample.strategies", "boostsample.strategy:Strategy", STRATEGIES),
     "family": _Kind("boostsample.families", "boostsample.family:Family", FAMILIES),
@@ -123,7 +125,31 @@ class Foreign(NamedTuple):
 
 def foreign_entries(kind: str) -> list[Foreign]:
     """Classes of other distributions, by name; `kind` is a key of `_KINDS`, as "strategy"."""
-    return list(_entries(entry_points, _KINDS[kind].group, tuple(sys.path)))
+    return entries_of_group(_KINDS[kind].group)
+
+
+def entries_of_group(group: str) -> list[Foreign]:
+    """What other distributions register in an entry-point group, by name."""
+    return list(_entries(entry_points, group, tuple(sys.path)))
+
+
+def registered_function(kind: str, group: str, name: str) -> Callable[..., Any] | None:
+    """The function that another distribution registers under a name; None if there is none.
+
+    SettingError if it cannot be loaded.
+    """
+    for entry in entries_of_group(group):
+        if entry.name == name:
+            try:
+                function: Callable[..., Any] = _load(entry.place)
+            except Exception as error:  # a foreign module may raise anything
+                raise SettingError(
+                    f"{kind} {name!r} of {entry.distribution} cannot be loaded from "
+                    f"{entry.place!r} ({type(error).__name__}: {error}); repair or uninstall "
+                    f"{entry.distribution}"
+                ) from error
+            return function
+    return None
 
 
 @cache
@@ -188,7 +214,8 @@ def named_class(kind: str, name: str) -> type[Any]:
     SettingError as of `registered_class`, or if the file cannot be imported, which runs it.
     """
     if not is_in_file(name):
-        return registered_class(kind, name)
+        known = local_classes.get(name) if kind == "strategy" else None
+        return registered_class(kind, name) if known is None else known
     found = object_in_file(kind, name)
     base_class = _load(_KINDS[kind].base)
     if not (inspect.isclass(found) and issubclass(found, base_class)):
@@ -253,6 +280,18 @@ def _module_of(place: Path, content: bytes) -> ModuleType:
 
 def _is_of(value: Any, module: ModuleType) -> bool:
     return callable(value) and getattr(value, "__module__", "") == module.__name__
+
+
+def name_of_class(cls: type[Any]) -> str:
+    """A name under which `make_strategy` finds a class of strategies in this process.
+
+    It is that of the registry, else that of the class, also of a later class of this name.
+    """
+    name = registered_name("strategy", cls)
+    if name is None:
+        name = cls.__name__
+        local_classes[name] = cls
+    return name
 
 
 def registered_name(kind: str, cls: type[Any]) -> str | None:

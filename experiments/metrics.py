@@ -44,14 +44,19 @@ NDCG               mean over groups of DCG / (largest DCG), DCG the sum of 1 / l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.errors import SettingError, one_line, unknown
 from boostsample.labels import classify, encode
+from boostsample.names import is_in_file
+from boostsample.registry import entries_of_group, object_in_file, registered_function
 
 
 def balanced_accuracy(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
@@ -280,6 +285,8 @@ class Metric:
         ]
         | None
     ) = None
+    own: Callable[[Any, Any], float] | None = None  # of the user, see `declare_metric`
+    of: str = ""  # what `own` reads beside the truth, one of `READ`
     named: str = ""  # the column, if it is not `name`
 
     @property
@@ -292,7 +299,7 @@ SMOOTHED = "smoothed-error"
 """Mean of the test errors over a window; computed from the rows, not stored."""
 AREA = "loss-area"
 """Area under the curve of log10 loss, one number a run; computed from the rows, not stored."""
-METRICS: Mapping[str, Metric] = {
+METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric(
@@ -392,6 +399,14 @@ METRICS: Mapping[str, Metric] = {
             "smoothed test error in percent",
         ),
         Metric(
+            "regret",
+            "1 - edge / best edge of all features under the same weights, 0 to 1, mean over the "
+            "rounds measured since the row before; NaN without `--regret`",
+            "regret, 1 - edge / best edge of all features (not charged)",
+            "regret",
+            decimals=4,
+        ),
+        Metric(
             "looks",
             "looks so far for search and modelling, without the finish",
             "looks so far, the finish apart",
@@ -430,12 +445,6 @@ METRICS: Mapping[str, Metric] = {
     )
 }
 """All metrics by name, in the order in which messages list them."""
-DRAWN_METRICS = tuple(
-    name for name, metric in METRICS.items() if metric.axis_title and name != AREA
-)
-"""Metrics of pictures of curves."""
-RANKED_METRICS = (*(name for name in DRAWN_METRICS if name != SMOOTHED), AREA)
-"""Metrics by which strategies are ranked over data sets."""
 MAIN_METRICS = ("loss", "error")
 """The metrics that are shown unless others are chosen."""
 CLASS_METRICS = {metric.column: metric.score for metric in METRICS.values() if metric.score}
@@ -444,3 +453,131 @@ RANK_METRICS = {
     metric.column: metric.rank_score for metric in METRICS.values() if metric.rank_score
 }
 """Functions of scores, classes and groups, by the names of their arrays and columns."""
+
+GROUP = "boostsample.metrics"
+"""Entry points of the metrics of other distributions."""
+READ = ("probabilities", "scores", "classes")
+"""What a metric of the user may read of a model; see `declare_metric`."""
+
+
+def drawn_metrics() -> tuple[str, ...]:
+    """Metrics of pictures of curves."""
+    return tuple(name for name, metric in METRICS.items() if metric.axis_title and name != AREA)
+
+
+def ranked_metrics() -> tuple[str, ...]:
+    """Metrics by which strategies are ranked over data sets."""
+    return (*(name for name in drawn_metrics() if name != SMOOTHED), AREA)
+
+
+def declare_metric(
+    title: str, *, better: int = -1, decimals: int = 4, of: str = "probabilities"
+) -> Callable[[Callable[..., float]], Callable[..., float]]:
+    """Decorate a metric: a function of the truth and of what a model says, which gives a float.
+
+    The truth are class codes, int (n,), or 0 and 1, (n, K), of multi-label data.
+
+    Parameters
+    ----------
+    title : str
+        Title of tables and pictures, with the unit.
+    better : {-1, 0, 1}
+        -1 if lower is better, 1 if higher is better, 0 if neither is.
+    decimals : int
+        Digits after the point in tables.
+    of : {"probabilities", "scores", "classes"}
+        What the second argument has. Probabilities are those of the log loss: float64
+        (n, n_classes), of multi-label data (n, K). Scores f_l(x) are float64 (n, K), K = 1 for two
+        classes. Classes are like the truth.
+
+    SettingError if a value is unknown.
+    """
+    if of not in READ:
+        raise unknown("argument of a metric", of, READ)
+    if better not in (-1, 0, 1):
+        raise SettingError(f"better must be -1, 0 or 1, got {better!r}")
+
+    def declared(function: Callable[..., float]) -> Callable[..., float]:
+        facts = {"title": title, "better": better, "decimals": decimals, "of": of}
+        vars(function)["metric"] = facts
+        return function
+
+    return declared
+
+
+def metric_named(name: str) -> Metric:
+    """A metric by name, of an entry point, or of a file as in ``my_file.py:my_metric``.
+
+    The latter two are added to `METRICS`. SettingError for an unknown name, or if it is taken.
+    """
+    if name in METRICS and METRICS[name].own is None:
+        return METRICS[name]
+    if is_in_file(name):
+        function = object_in_file("metric", name)
+        if not inspect.isfunction(function):
+            raise SettingError(f"metric {name!r} must be a function, got {function!r:.80}")
+    else:
+        function = registered_function("metric", GROUP, name)
+        if function is None:
+            registered = (entry.name for entry in entries_of_group(GROUP))
+            raise unknown("metric", name, [*METRICS, *registered])
+    return add_metric(name.rpartition(":")[2], function)
+
+
+def add_metric(name: str, function: Callable[..., float]) -> Metric:
+    """Add a metric of the user to `METRICS`; SettingError if its name or column is taken."""
+    facts = vars(function).get("metric", {})
+    title = facts.get("title", name)
+    metric = Metric(
+        name,
+        f"{title} of the test examples, of another source",
+        title,
+        title,
+        better=facts.get("better", -1),
+        decimals=facts.get("decimals", 4),
+        own=function,
+        of=facts.get("of", READ[0]),
+    )
+    taken = {known.column for known in METRICS.values() if known.own is None}
+    if metric.column in {*taken, *_COLUMNS_OF_RUNS}:
+        raise SettingError(f"the name of the metric {name!r} is taken; rename the function")
+    METRICS[name] = metric
+    return metric
+
+
+_COLUMNS_OF_RUNS = ("data", "strategy", "settings", "learner", "repetition", "stumps", "label")
+"""Columns of tables that are no metric."""
+
+
+def own_score(metric: Metric, y: NDArray[np.integer], scores: NDArray[np.float64]) -> float:
+    """The value of a metric of the user; SettingError if its function fails.
+
+    `y` are class codes (n,) or 0 and 1 (n, K), `scores` float64 (n, K).
+    """
+    assert metric.own is not None
+    if metric.of == "classes":
+        read: NDArray[Any] = classify(scores, y.ndim == 2)
+    else:
+        read = scores if metric.of == "scores" else probabilities(scores, y.ndim == 2)
+    try:
+        return float(metric.own(y, read))
+    except Exception as error:  # a function of the user may raise anything
+        (*_, frame) = traceback.extract_tb(error.__traceback__)
+        raise SettingError(
+            f"the metric {metric.name!r} fails: {type(error).__name__}: {one_line(error)} "
+            f"('{frame.filename}', line {frame.lineno}); correct it"
+        ) from error
+
+
+def probabilities(scores: NDArray[np.float64], multilabel: bool = False) -> NDArray[np.float64]:
+    """The probabilities of `log_loss`: float64 (n, n_classes), of multi-label data (n, K).
+
+    >>> probabilities(np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    p = np.exp(-np.logaddexp(0.0, -2.0 * scores))
+    if multilabel:
+        return p
+    if scores.shape[1] == 1:
+        return np.hstack([1.0 - p, p])
+    return np.asarray(p / p.sum(axis=1, keepdims=True))

@@ -279,6 +279,10 @@ class ObjectiveRows(RunRows, Protocol):
         """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
         ...
 
+    def best_edge(self) -> float:
+        """The largest edge of a stump of any feature on all examples; O(F N)."""
+        ...
+
     def update_sides(self, cut: StumpCut, table: CellTable) -> None:
         """Multiply the weights by the factors of the side of a stump; O(N)."""
 

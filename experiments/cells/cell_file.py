@@ -11,6 +11,9 @@ Arrays with one element per scored number of stumps, listed in ``points``: ``los
 `boostsample.experiments.metrics`. For some of these, listed in ``marks``: ``auc`` and ``margins``
 (2, marks, 200), see `boostsample.experiments.cells.training`, of training and of test examples.
 
+A comparison with regret has ``best_edge`` (float64), the largest edge of all features in the rounds
+``best_edge_at``.
+
 ``meta`` has `facts`, whose hash is the cell's key, and `about`. ``history`` and ``state`` are
 optional. The cell can be scored again without training.
 """
@@ -29,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, one_line, os_fault
-from boostsample.experiments.cells.tasks import cell_key
+from boostsample.experiments.cells.tasks import cell_key, rounds_of_regret
 from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
 from boostsample.files.archive import archive_content, integers_entry, narrowest
 from boostsample.loop.numerics import NUMERICS
@@ -236,15 +239,45 @@ class Cell:
         """Area under the ROC curve on the test examples by number of stumps, at the marks."""
         return self._by_stumps("marks", "auc")
 
-    def has(self, points: Sequence[int], marks: Sequence[int], history: bool) -> bool:
-        """Whether all requested scores, and history rows, are present."""
+    @cached_property
+    def best_edges(self) -> dict[int, float]:
+        """The best edges of all features by round; empty without regret."""
+        return self._by_stumps("best_edge_at", "best_edge") if "best_edge" in self.arrays else {}
+
+    @cached_property
+    def regret(self) -> dict[int, float]:
+        """1 - edge / best edge by number of stumps, mean over the rounds since the point before."""
+        edges = edges_of_run(self.arrays)
+        means, before = {}, 0
+        for point in self.arrays["points"].tolist():
+            rounds = [at for at in self.best_edges if before < at <= point]
+            best = np.array([self.best_edges[at] for at in rounds])
+            part = edges[np.array(rounds, np.int64) - 1] / np.where(best > 0, best, 1.0)
+            if rounds:
+                means[point] = float(np.where(best > 0, np.maximum(1 - part, 0), 0).mean())
+            before = point
+        return means
+
+    def has(
+        self,
+        points: Sequence[int],
+        marks: Sequence[int],
+        history: bool,
+        regret: int | None = None,
+    ) -> bool:
+        """Whether all requested scores, history rows and best edges are present."""
         last = self.n_rounds
         return (
-            {min(point, last) for point in points} <= set(self.arrays["points"].tolist())
+            self.has_regret(points, regret)
+            and {min(point, last) for point in points} <= set(self.arrays["points"].tolist())
             and self.arrays.keys() >= CLASS_METRICS.keys() | RANK_METRICS.keys()
             and {min(point, last) for point in marks} <= set(self.arrays["marks"].tolist())
             and (self.history is not None or not history)
         )
+
+    def has_regret(self, points: Iterable[int], every: int | None) -> bool:
+        """Whether the best edges of `rounds_of_regret` are present."""
+        return rounds_of_regret(points, self.n_rounds, every) <= self.best_edges.keys()
 
     def to_bytes(self) -> bytes:
         """The content of the cell's file."""

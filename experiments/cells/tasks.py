@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -47,6 +47,7 @@ class CellTask:
     points: tuple[int, ...] = field(repr=False)  # numbers of stumps to score, as in `cell_file`
     marks: tuple[int, ...] = ()
     history: bool = False  # whether to keep the history rows
+    regret: int | None = None  # see `rounds_of_regret`
 
     @cached_property
     def key(self) -> str:
@@ -90,6 +91,20 @@ def points_to_score(
     shared = {mark // n_settings for mark in marks if mark >= n_settings}
     growth = set() if score_every is None else growth_points(marks[-1], score_every)
     return tuple(sorted({*marks, *shared, *curve_points(marks[-1]), *growth}))
+
+
+def rounds_of_regret(points: Iterable[int], n_rounds: int, every: int | None) -> set[int]:
+    """The rounds of a run in which the best edge of all features is measured.
+
+    Those at the scored `points` and, unless it is 0, each multiple of `every`; none for None.
+
+    >>> sorted(rounds_of_regret([1, 2, 5, 20], 10, 4))
+    [1, 2, 4, 5, 8]
+    """
+    if every is None:
+        return set()
+    multiples = range(every, n_rounds + 1, every) if every else ()
+    return {point for point in points if point <= n_rounds} | {*multiples}
 
 
 def growth_points(n_rounds: int, percent: float) -> set[int]:
@@ -164,7 +179,8 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
             "repetition": repetition,
             "stream": str(stream),
         }
-        return CellTask(variant, repetition, budget, plan, facts, points, plan.marks, plan.history)
+        counts = plan.marks, plan.history, plan.regret
+        return CellTask(variant, repetition, budget, plan, facts, points, *counts)
 
     groups = []
     for variant in prepared.variants:

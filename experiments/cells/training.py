@@ -16,7 +16,7 @@ from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
-from boostsample.experiments.cells.tasks import CellTask, check_code
+from boostsample.experiments.cells.tasks import CellTask, check_code, rounds_of_regret
 from boostsample.experiments.common.machine import machine, versions
 from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
 from boostsample.experiments.plan.prepared import Prepared
@@ -186,7 +186,7 @@ def train_cell(
         start = start_of(booster)
     except TypeError:
         start = ""  # its state cannot be saved, and no run can continue it
-    rounds, why = _continued(booster, before, start, task.history)
+    rounds, why = _continued(booster, before, start, task)
     if why:  # the refused state may have been set in part
         booster = split.booster(task, stream)
     begun = before if rounds else None
@@ -194,8 +194,12 @@ def train_cell(
     losses = [] if begun is None else begun.loss.tolist()
     limits = RunLimits(**plan.limits)
     limits.resume(rounds)
+    measured = rounds_of_regret(task.points, task.n_rounds, task.regret)
+    best_edges = {} if begun is None else dict(begun.best_edges)
     while not (booster.finished or limits.reached):
         watch.check()
+        if booster.round + 1 in measured:
+            best_edges[booster.round + 1] = booster.best_edge()
         rounds.append(_next_round(booster, task))
         limits.count(rounds[-1])
         losses.append(rounds[-1].rows[-1]["log10_loss"])
@@ -227,12 +231,15 @@ def train_cell(
         **({"trained_anew": why} if why else {}),
     }
     arrays = {**cell_arrays(rounds, [family.name for family in families]), **scores}
+    if task.regret is not None:
+        arrays["best_edge_at"] = narrowest(list(best_edges))
+        arrays["best_edge"] = np.array(list(best_edges.values()), np.float64)
     rows = [row for done in rounds for row in done.rows]
     return Cell(dict(task.facts), about, arrays, rows if task.history else None, state)
 
 
 def _continued(
-    booster: Booster, begun: Cell | None, start: str, history: bool
+    booster: Booster, begun: Cell | None, start: str, task: CellTask
 ) -> tuple[list[Round], str]:
     """The rounds of a trained run, to whose end the booster is set; the reason if there are none.
 
@@ -243,8 +250,10 @@ def _continued(
         return [], ""
     if begun.state is None:
         return [], begun.about.get("stateless", "it was saved without the state of its booster")
-    if history and begun.history is None:
+    if task.history and begun.history is None:
         return [], "it was saved without history rows"
+    if not begun.has_regret(task.points, task.regret):
+        return [], "it was saved without regret"
     of_start = begun.about["start"], begun.facts["n_rounds"], False, begun.about["n_labels"]
     run = RunFile(begun.facts, *of_start, {}, begun.rounds(), begun.state)
     if run.other_plan(booster.n_rounds, start):

@@ -127,6 +127,15 @@ _bank_option = click.option(
 @options.plot_option
 @options.overwrite_option
 @options.layout_options
+@click.option(
+    "--regret",
+    type=int,
+    is_flag=False,
+    flag_value=0,
+    metavar="[EVERY]",
+    help="Also measure the best edge of all features, at the scored numbers of rounds and every so "
+    "many rounds; its searches are not charged.",
+)
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context
@@ -156,7 +165,7 @@ def compare(
     with ExitStack() as stack:
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
-        from boostsample.experiments import plots
+        import boostsample.experiments.plots as plots
         from boostsample.experiments.plan.grid import grid_entries
         from boostsample.experiments.plan.prepared import prepare_all
         from boostsample.experiments.run import comparison as job
@@ -306,6 +315,8 @@ def _print_comparison(results: Results, prepared: Sequence[Prepared]) -> None:
     if data.n_classes == 2 and not data.is_multilabel:  # one may be rare
         metrics.append("balanced-accuracy")
         metrics.append("auc")
+    if first.plan.regret is not None:
+        metrics.append("regret")
     for metric in metrics:
         print_table(_score_table(comparison, metric))
     print_table(looks_table(comparison))

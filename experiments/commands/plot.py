@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from boostsample.experiments.metrics import Metric
     from boostsample.experiments.results.read_folder import Results
     from boostsample.experiments.results.runs import Run
 
@@ -45,10 +46,12 @@ _PICTURES = {
 )
 @click.option(
     "--metric",
-    metavar="loss|loss-area|error|balanced-accuracy|f1|log-loss|smoothed-error",
+    metavar="loss|loss-area|error|balanced-accuracy|f1|log-loss|smoothed-error|regret|FILE:NAME",
     help="What curves (default: loss and error) and ranks (default: loss) show; smoothed-error is "
-    "for curves, loss-area for ranks and axes of the grid.",
+    "for curves, loss-area for ranks and axes of the grid. A function of a file, as in "
+    "my_file.py:my_metric, scores the stored runs.",
 )
+@options.data_dir_option
 @click.option(
     "--against",
     metavar="stumps|looks|values_computed|cost|seconds|AXIS",
@@ -86,6 +89,7 @@ def plot(
     results: tuple[str, ...],
     picture: str,
     metric: str | None,
+    data_dir: str | None,
     against: str | None,
     at: str | None,
     charged: bool,
@@ -102,7 +106,7 @@ def plot(
     Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
     of features have a panel for each data set, the others show one data set.
     """
-    from boostsample.experiments.metrics import MAIN_METRICS
+    from boostsample.experiments.metrics import MAIN_METRICS, metric_named
     from boostsample.experiments.plots.axes import axis_figure
     from boostsample.experiments.plots.curves import curves_figure
     from boostsample.experiments.plots.drawing import check_picture, save_picture
@@ -118,20 +122,23 @@ def plot(
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
+    own = None if metric is None else metric_named(metric)
+    score = None if own is None or own.own is None else (own, data_dir)
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against
-        metrics = MAIN_METRICS if metric is None else (metric,)
+        metrics = MAIN_METRICS if own is None else (own.name,)
+        folders = _results(results, data, names, score=score)
         if axis not in AXES:
             level = ("stumps", None) if at is None else parse_levels(at)
-            found = _results(results, data, names)
-            figure = axis_figure(found, axis, metrics, *level)
+            figure = axis_figure(folders, axis, metrics, *level)
         elif at is not None:
             raise SettingError(f"--at needs an axis of the grid in --against, got {axis}")
         else:
-            figure = curves_figure(_results(results, data, names), axis, metrics, charged)
+            figure = curves_figure(folders, axis, metrics, charged)
     elif picture == "ranks":
-        axis = against or "stumps"
-        figure = ranks_figure(_results(results, None, names), metric or "loss", stumps, axis=axis)
+        folders = _results(results, None, names, score=score)
+        name = "loss" if own is None else own.name
+        figure = ranks_figure(folders, name, stumps, axis=against or "stumps")
     elif picture == "features":
         runs = _runs(results, names)
         if data is not None:
@@ -144,14 +151,25 @@ def plot(
 
 
 def _results(
-    folders: Sequence[str], data: str | None, names: Mapping[str, str], *, runs: bool = False
+    folders: Sequence[str],
+    data: str | None,
+    names: Mapping[str, str],
+    *,
+    runs: bool = False,
+    score: tuple[Metric, str | None] | None = None,
 ) -> list[Results]:
-    """The results of the folders with new names, or the part of them on one data set."""
+    """The results of the folders with new names, or the part of them on one data set.
+
+    `score` is a metric of the user to score them by, and the folder of original data.
+    """
     from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import lost_runs, read_results, with_runs
+    from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.renamed import renamed_results
 
     results = [read_results(folder) for folder in folders]
+    if score is not None:
+        results = [read_scored(folder, *score) for folder in folders]
     missing = sum(folder.missing for folder in results)
     if runs:
         results = [with_runs(*pair) for pair in zip(results, folders, strict=True)]

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from boostsample.errors import SettingError, unknown
+from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import (
     deliver,
@@ -24,11 +24,12 @@ from boostsample.experiments.commands.shared.printing import (
     default="loss",
     show_default=True,
     metavar="loss|loss-area|error|balanced-accuracy|f1|log-loss|auc|one-error|coverage|"
-    "average-precision|pairwise-loss|ndcg|smoothed-error|looks|values_computed|cost|seconds|"
-    "features|examples",
+    "average-precision|pairwise-loss|ndcg|smoothed-error|regret|looks|values_computed|cost|seconds|"
+    "features|examples|FILE:NAME",
     help="Training loss (log10), the area under its curve so far, a metric of the test examples, "
     "their error smoothed over a window of stumps, looks, computed values or seconds spent so far, "
-    "or the mean numbers of features and examples of a search so far.",
+    "or the mean numbers of features and examples of a search so far; or a function of a file, as "
+    "in my_file.py:my_metric, which scores the stored runs.",
 )
 @click.option(
     "--at",
@@ -73,6 +74,7 @@ from boostsample.experiments.commands.shared.printing import (
     help="Text width for latex, as in 240pt, 3.5in, 8.4cm or 84mm; wider tables are cut between "
     "columns.  [default: 345pt]",
 )
+@options.data_dir_option
 @click.option("--transpose", is_flag=True, help="Make a row for each strategy; no effect on csv.")
 @click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md, .tex or .csv file.")
 @options.overwrite_option
@@ -87,6 +89,7 @@ def table(
     rows: str | None,
     rename: str | None,
     width: str | None,
+    data_dir: str | None,
     transpose: bool,
     output: str | None,
     overwrite: bool,
@@ -98,17 +101,17 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.metrics import METRICS
+    from boostsample.experiments.metrics import metric_named
     from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.results.run_curves import parse_levels
+    from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.formats import FORMATS, one_by_one
     from boostsample.experiments.tables.latex import parse_width, to_latex
     from boostsample.experiments.tables.renamed import parse_new_names, renamed_tables
     from boostsample.experiments.tables.score_tables import result_table, split_names
 
-    if metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
+    measure = metric_named(metric)
     axis, levels = parse_levels(at)
     name, path = table_file(form, output, "tables", FORMATS, overwrite=overwrite)
     render = FORMATS[name].render
@@ -116,10 +119,13 @@ def table(
         if name != "latex":
             raise SettingError(f"--width is a width of latex, got the format {name}; leave it out")
         render = one_by_one(partial(to_latex, width=parse_width(width)))
-    folders = [read_results(folder) for folder in results]
+    if measure.own is None:
+        folders = [read_results(folder) for folder in results]
+    else:
+        folders = [read_scored(folder, measure, data_dir) for folder in results]
     tables = result_table(
         joined_results(folders),
-        metric,
+        measure.name,
         axis,
         levels,
         charged,

@@ -119,6 +119,10 @@ class Plan:
         default "auto", by the size and the kind of each data set.
     data : tuple of DataSource
         The data sets of `boostsample compare`; the function `compare` is given its data set.
+    regret : int or None
+        Whether to measure the best edge of all features, without charge, see
+        `boostsample.experiments.cells.tasks.rounds_of_regret`: 0 at the scored numbers of stumps, a
+        larger number in each of its multiples, too. For stumps of AdaBoost.MH, without a lazy bank.
     title : str
         Title of tables and reports.
     axes : mapping of str to tuple
@@ -153,6 +157,7 @@ class Plan:
     score_every: float | None = None
     bank: Variant = field(default_factory=partial(Variant, AUTO_BANK))
     data: tuple[DataSource, ...] = (DataSource("digits"),)
+    regret: int | None = None
     title: str = ""
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
@@ -179,6 +184,8 @@ class Plan:
                 f"score_every must be a percentage from {_LEAST_GROWTH} to 100, got "
                 f"{self.score_every}"
             )
+        if self.regret is not None:
+            self._check_regret(self.regret)
         if self.n_jobs is not None:
             n_threads(self.n_jobs)
         if self.weights not in WEIGHT_INITS:
@@ -217,6 +224,19 @@ class Plan:
             replace(self, axes={}, **dict(zip(names, values, strict=True)))
             for values in itertools.product(*(self.axes[name] for name in names))
         )
+
+    def _check_regret(self, every: int) -> None:
+        check_integer("regret", every, 0)
+        for name, value, only in (
+            ("learner", self.learner, ("stump",)),
+            ("objective", self.objective, (MH,)),
+            ("bank", self.bank.name, (AUTO_BANK, "memory", "disk", "columns")),
+        ):
+            if value not in only:
+                raise SettingError(
+                    f"regret is measured with the {name} {' or '.join(only)}, got {value!r}; leave "
+                    "regret out"
+                )
 
     @property
     def variants(self) -> tuple[Variant, ...]:

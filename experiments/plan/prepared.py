@@ -24,7 +24,7 @@ from boostsample.family import Family
 from boostsample.hashing import hashed_seed
 from boostsample.names import is_in_file, parse_name
 from boostsample.output_codes import OutputCode, make_output_code
-from boostsample.registry import default_families, families_by_name, named_class
+from boostsample.registry import default_families, families_by_name, local_classes, named_class
 from boostsample.strategy import FamilyInfo, Pool
 
 _YARDSTICKS = ("full", "quickboost")
@@ -46,13 +46,18 @@ class Prepared:
     axes: tuple[str, ...] = ()  # settings of which the grid has several values
 
     def __getstate__(self) -> dict[str, Any]:
-        """Families of Python files are made again in other processes, which cannot import them."""
-        state = dict(vars(self))
+        """Families of Python files are made again in other processes, which cannot import them.
+
+        Classes that `compare` has got as instances go with the plan.
+        """
+        state = {**vars(self), "classes": dict(local_classes)}
         if any(is_in_file(family.name) for family in self.plan.families or ()):
             state["families"] = None
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, cls in state.pop("classes").items():
+            local_classes.setdefault(name, cls)
         if state["families"] is None:
             state["families"] = tuple(_named_families(state["data"], state["plan"]))
         vars(self).update(state)
@@ -214,6 +219,11 @@ def prepare(
                 trained.check_start(pool, everything.budget(trained, at), plan.n_rounds, stream)
                 everything.settings_in_use(trained)
     faults.raise_all()
+    if plan.regret is not None:
+        notes.append(
+            f"regret: in some rounds all {everything.n_features:,} features are searched on all "
+            "examples before the strategy's search; the looks and seconds are not charged"
+        )
     if plan.tune and not any(variant.grid for variant in variants):
         notes.append(
             "nothing was tuned: none of these strategies has a tuning grid; give one "

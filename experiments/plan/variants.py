@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,8 +19,9 @@ from boostsample.names import (
     refuse_alternatives,
     short_name,
     split_names,
+    write_name,
 )
-from boostsample.registry import make_strategy
+from boostsample.registry import make_strategy, name_of_class
 
 if TYPE_CHECKING:
     from boostsample.strategy import Pool, Strategy
@@ -51,6 +53,36 @@ class Variant:
         {'exploration': Alternatives(values=(0.1, 1, 2))}
         """
         return cls(*parse_name(text))
+
+    @classmethod
+    def of(cls, strategy: str | Variant | Strategy) -> Variant:
+        """The variant of a name, or of an instance: its class with the settings that it changes.
+
+        SettingError if a setting of an instance cannot be written in a name.
+        """
+        if isinstance(strategy, Variant):
+            return strategy
+        if isinstance(strategy, str):
+            return cls.parse(strategy)
+        if not hasattr(strategy, "choose") or isinstance(strategy, type):
+            raise SettingError(
+                f"strategies must be names or instances of Strategy, got {strategy!r}; pass an "
+                "instance, as in MyStrategy()"
+            )
+        name = name_of_class(type(strategy))
+        parameters = inspect.signature(type(strategy)).parameters
+        settings = {
+            key: value
+            for key, value in strategy.get_params(deep=False).items()
+            if repr(value) != repr(parameters[key].default)
+        }
+        try:
+            return cls.parse(write_name(name, settings))
+        except SettingError:
+            raise SettingError(
+                f"settings of {name} must be None, bools, numbers or plain text to be compared, "
+                f"got {settings!r}"
+            ) from None
 
     @property
     def settings_text(self) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from boostsample.errors import unknown
-from boostsample.experiments.metrics import DRAWN_METRICS, MAIN_METRICS, METRICS, SMOOTHED
+from boostsample.experiments.metrics import MAIN_METRICS, METRICS, SMOOTHED, drawn_metrics
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.drawing import current_layout
@@ -52,8 +52,8 @@ def curves_figure(
     if against not in AXES:
         raise unknown("axis", against, AXES)
     for metric in metrics:
-        if metric not in DRAWN_METRICS:
-            raise unknown("metric", metric, DRAWN_METRICS)
+        if metric not in drawn_metrics():
+            raise unknown("metric", metric, drawn_metrics())
     of_data = curves_of_data(results)
     if SMOOTHED in metrics:
         for curves in of_data.values():

@@ -91,6 +91,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "seed": plan.seed,
         "history": plan.history,
         **({} if plan.score_every is None else {"score_every": plan.score_every}),
+        **({} if plan.regret is None else {"regret": plan.regret}),
     }
 
 
@@ -296,7 +297,7 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
         kept = all(value in values for value in was)
         if name == "rounds":
             kept = set(old[name]) <= rounds
-        if not kept and name != "score_every":
+        if not kept and name not in ("score_every", "regret"):
             texts = (", ".join(map(_text, listed)) for listed in (was, values))
             faults.append("{} was {}, is {}".format(name, *texts))
     names = sorted({search[:3] for search in lost} - {search[:3] for search in now})

@@ -247,7 +247,12 @@ def _texts(path: Path) -> list[dict[str, str]]:
     return list(frame.to_dict("records"))
 
 
-_NEW = {"values_computed": 0, "cost": 0, **dict.fromkeys(RANK_METRICS, math.nan)}
+_NEW = {
+    "values_computed": 0,
+    "cost": 0,
+    "regret": math.nan,
+    **dict.fromkeys(RANK_METRICS, math.nan),
+}
 """Columns that older tables lack, and the value that stands for them."""
 
 

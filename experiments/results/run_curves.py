@@ -181,6 +181,10 @@ class Curves:
             raise unknown("metric", metric, METRICS)
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
+        if metric == "regret" and not self.table[metric].notna().any():
+            raise DataError(
+                f"the runs on {self.data} have no regret; run boostsample compare with --regret"
+            )
         if metric == axis:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")
         if axis == "values_computed" and axis in self.table and not self.table[axis].any():

@@ -66,7 +66,7 @@ TABLE_SCHEMA = (
     *_columns("auc", "features", "examples"),
     *_columns("values_computed", kind=int),
     *_columns("cost"),
-    *_columns("one-error", "coverage", "average-precision", "pairwise-loss", "ndcg"),
+    *_columns("one-error", "coverage", "average-precision", "pairwise-loss", "ndcg", "regret"),
 )
 """Columns of ``table.csv``."""
 RESULT_COLUMNS = tuple(column.name for column in RESULT_SCHEMA)
@@ -129,6 +129,8 @@ class Run:
     cell: Cell = field(repr=False)  # the measurements
     tuning: TuningRuns | None = None  # of the kept run of a tuned strategy
     setup: Mapping[str, str] = field(default_factory=dict)  # columns `SETUP_COLUMNS` of its rows
+    scores: dict[str, dict[int, float]] = field(default_factory=dict, repr=False)
+    """Other metrics by column and number of stumps, see `scored_runs`."""
 
     @property
     def data(self) -> str:
@@ -211,6 +213,8 @@ class Run:
                 "values_computed": spent.values,
                 "cost": spent.cost,
                 **{name: values.get(at, math.nan) for name, values in cell.rank_metrics.items()},
+                "regret": cell.regret.get(at, math.nan),
+                **{name: values.get(at, math.nan) for name, values in self.scores.items()},
             }
 
         name = self.variant.row_name
@@ -272,7 +276,9 @@ def kept_run(
     entries = zip(variant.trained, search["budgets"], search["files"], strict=True)
     for trained, budget, file in entries:
         cell = load(file)
-        if cell is None or not cell.has(points, marks, bool(plan.get("history"))):
+        if cell is None or not cell.has(
+            points, marks, bool(plan.get("history")), plan.get("regret")
+        ):
             missing += 1
             continue
         run = Run(variant, search["repetition"], budget, trained, cell, setup=setup)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.metrics import METRICS, RANKED_METRICS
+from boostsample.experiments.metrics import METRICS, ranked_metrics
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import Curves, curves_of_data
 from boostsample.experiments.results.titles import counted, is_charged
@@ -252,11 +252,11 @@ def ranking(
     On another axis than stumps, values are those at the last of `Curves.levels`; a strategy that
     does not reach it on a data set is left out.
 
-    `metric` is one of `RANKED_METRICS`, `stumps` by default the last mark of each data set. Raises
+    `metric` is one of `ranked_metrics`, `stumps` by default the last mark of each data set. Raises
     SettingError for fewer than two strategies in all of them, or no rows at this number of stumps.
     """
-    if metric not in RANKED_METRICS:
-        raise unknown("metric", metric, RANKED_METRICS)
+    if metric not in ranked_metrics():
+        raise unknown("metric", metric, ranked_metrics())
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
     if axis == "stumps":

@@ -1,9 +1,9 @@
 """Compares strategies on data sets at an equal budget of looks.
 
-`compare` is the function for users: one data set, in memory. `compare_all` is the general form for
-several data sets, any store and any backend; `boostsample compare` uses it. Both train the cells
-that are missing in the store and make the results from the cells. Except for their seconds, rows
-depend on the plan alone.
+`compare` is the function for users, exported by `boostsample.experiments`: one data set, in memory
+or in a folder. `compare_all` is the general form for several data sets, any store and any backend;
+`boostsample compare` uses it. Both train the cells that are missing in the store and make the
+results from the cells. Except for their seconds, rows depend on the plan alone.
 """
 
 from __future__ import annotations
@@ -11,16 +11,18 @@ from __future__ import annotations
 import itertools
 import logging
 import math
+import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.errors import DataError, SettingError, StrategyError, unknown
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
@@ -33,10 +35,13 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare_setups
+from boostsample.experiments.plan.grid import GRID_ENTRIES, grid_entries
+from boostsample.experiments.plan.plan import DataSource, Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare_all, prepare_setups
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.backends import (
     Backend,
     WorkerLost,
@@ -44,6 +49,7 @@ from boostsample.experiments.run.backends import (
     form_of_processes,
     local_backend,
 )
+from boostsample.hashing import code_of
 from boostsample.threads import n_threads
 
 _POLL = 0.1
@@ -87,16 +93,43 @@ def open_backend(name: str, n_jobs: int | None) -> Backend:
     return DaskBackend(name, n_jobs)
 
 
-def compare(data: Dataset, plan: Plan | None = None, progress: Progress | None = None) -> Results:
-    """Compare strategies on a data set, in threads and in memory.
+def compare(
+    data: Dataset | str | os.PathLike[str] | tuple[Any, Any] = "digits",
+    plan: Plan | None = None,
+    progress: Progress | None = None,
+    *,
+    results: str | os.PathLike[str] | None = None,
+    data_dir: str | os.PathLike[str] | None = None,
+    backend: str = "threading",
+    **settings: Any,
+) -> Results:
+    """Compare strategies on a data set.
 
     Parameters
     ----------
-    data : Dataset
+    data : Dataset, str, path or (X, y)
+        A data set, its name or path with options as of `boostsample compare --data`, or arrays as
+        of `Dataset.from_arrays`.
     plan : Plan, optional
-        Default: five strategies, three repetitions, 300 rounds.
+        Default: five strategies, three repetitions, rounds 10, 100 and 300.
     progress : callable, optional
         See `Progress`.
+    results : path, optional
+        Folder for the results: a new one, or one of the same settings, to be completed. The same as
+        of the command, for `boostsample table`, `plot` and `report`. None keeps cells in memory.
+    data_dir : path, optional
+        As of `load_dataset`.
+    backend : str
+        See `open_backend`.
+    **settings
+        Settings of the plan, named as the entries of a grid file: ``strategies``, a list of names
+        and instances of `Strategy`, ``rounds``, ``repeats``, ``budget``, ``learner``, ...; and
+        ``n_jobs``.
+
+    Returns
+    -------
+    Results
+        With ``runs``, their cells, and ``to_frame`` for pandas.
 
     Raises
     ------
@@ -105,17 +138,61 @@ def compare(data: Dataset, plan: Plan | None = None, progress: Progress | None =
 
     Examples
     --------
-    >>> from boostsample.experiments.data.datasets import load_dataset
-    >>> from boostsample.experiments.plan.variants import parse_names
-    >>> plan = Plan(strategies=parse_names("uniform-naive"), marks=(5, 10), repeats=1)
-    >>> [row["stumps"] for row in compare(load_dataset("chess"), plan).rows]
-    [5, 10]
+    >>> from boostsample.strategies import UniformNaive
+    >>> strategies = [UniformNaive(n_features=3), "laminating"]
+    >>> results = compare("chess", strategies=strategies, rounds=[5, 10], repeats=1)
+    >>> [(row["strategy"], row["stumps"]) for row in results.rows[:2]]
+    [('uniform-naive', 5), ('uniform-naive', 10)]
     """
-    prepared = prepare_setups(data, Plan() if plan is None else plan)
-    with open_backend("threading", prepared[0].plan.n_jobs) as backend:
-        results = compare_all(prepared, Store(), backend, progress)
-    assert results is not None
-    return results
+    plan = plan_of_settings(settings, plan)
+    if isinstance(data, tuple):
+        data = Dataset.from_arrays(*data)
+    source = None if isinstance(data, Dataset) else DataSource.parse(os.fspath(data))
+    if source is not None:
+        plan = replace(plan, data=(source,))
+        where = None if data_dir is None else os.fspath(data_dir)
+        prepared = prepare_all(plan, where)
+    else:
+        assert isinstance(data, Dataset)
+        prepared = prepare_setups(data, plan)
+    with ExitStack() as stack:
+        workers = stack.enter_context(open_backend(backend, plan.n_jobs))
+        if results is None:
+            made = compare_all(prepared, Store(), workers, progress)
+            assert made is not None
+            return made
+        for variant in prepared[0].variants:
+            code_of(type(variant.strategy()))  # cells of an older version must be noticed
+        folder = stack.enter_context(ResultsFolder(results))
+        about: dict[str, Any] = {"title": plan.title}
+        if source is not None:
+            about["entries"] = grid_entries(plan, prepared)
+        made = compare_all(prepared, folder.begin(prepared, about), workers, progress)
+        assert made is not None
+        folder.write(made)
+    return made
+
+
+def plan_of_settings(settings: Mapping[str, Any], plan: Plan | None = None) -> Plan:
+    """A plan with settings that are named as the entries of a grid file, see `compare`."""
+    known = {**GRID_ENTRIES, "n_jobs": "n_jobs"}
+    del known["data"]
+    parsers: dict[str, Callable[[Any], Any]] = {
+        "strategies": lambda names: tuple(map(Variant.of, [names] if _is_one(names) else names)),
+        "families": lambda names: parse_names([names] if isinstance(names, str) else list(names)),
+        "rounds": lambda marks: (marks,) if isinstance(marks, int) else tuple(marks),
+        "bank": lambda bank: bank if isinstance(bank, Variant) else Variant.parse(bank),
+    }
+    fields = {}
+    for name, value in settings.items():
+        if name not in known:
+            raise unknown("setting of compare", name, known)
+        fields[known[name]] = parsers[name](value) if name in parsers else value
+    return replace(Plan() if plan is None else plan, **fields)
+
+
+def _is_one(names: Any) -> bool:
+    return isinstance(names, str) or not isinstance(names, Iterable)
 
 
 def compare_all(
@@ -241,11 +318,14 @@ class Schedule:
     def _find(self, job: Job) -> Cell | None:
         """The cell of a job if it only lacks scores; the job is done if it lacks nothing."""
         task, cell = job.task, self._store.load(job.task)
-        if cell is not None and cell.has(task.points, task.marks, task.history):
+        if cell is None:
+            return None
+        if cell.has(task.points, task.marks, task.history, task.regret):
             job.finish(cell)
-        elif cell is not None and (cell.history is not None or not task.history):
-            return cell
-        return None
+            return None
+        lacks_history = task.history and cell.history is None
+        lacks = lacks_history or not cell.has_regret(task.points, task.regret)
+        return None if lacks else cell
 
     def _run_data(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
         """Train the cells of a data set, except those that other processes work on."""

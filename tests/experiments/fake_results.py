@@ -58,6 +58,7 @@ def curve(
                 "values_computed": 0,
                 "cost": 0.001 * at,
                 **dict.fromkeys(RANK_METRICS, 0.2 - loss / 40),
+                "regret": 0.3 - loss / 50,
             }
         )
     return rows

@@ -1,0 +1,126 @@
+"""Regret: edges of chosen stumps against the best edge of all features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample.errors import SettingError
+from boostsample.experiments.cells.store import Store
+from boostsample.experiments.cells.tasks import rounds_of_regret, task_groups
+from boostsample.experiments.cells.training import TrainingSplit, TrainingWatch, train_cell
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.run.comparison import compare_all, open_backend
+from boostsample.loop.booster import Booster
+from tests.experiments.conftest import CommandLine
+
+
+def plan(**settings: Any) -> Plan:
+    names = parse_names("full,uniform-naive:n_features=2")
+    usual: dict[str, Any] = {"strategies": names, "marks": (3, 9), "repeats": 1}
+    return Plan(**{**usual, **settings})
+
+
+def naive_best_edge(bins: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
+    """The largest edge of all stumps, from its definition; `weights` sum to 1."""
+    best = 0.0
+    for column in bins:
+        for threshold in range(int(column.max()) + 1):
+            phi = np.where(column >= threshold, 1, -1)
+            best = max(best, float(np.abs((weights * Y * phi[:, None]).sum(axis=0)).sum()))
+    return best
+
+
+def test_the_best_edge_is_that_of_the_definition() -> None:
+    split = TrainingSplit(prepare(load_dataset("chess(d=3,J=3,n=80)"), plan()), 0)
+    Y = split.labels
+    bins = np.array([split.bank.column(j)[split.train_rows] for j in range(split.bank.n_features)])
+    booster = Booster(
+        split.bank, split.train_rows, Y, "uniform-naive:n_features=1", n_rounds=9, rng=0
+    )
+    weights = np.full(Y.shape, 1 / Y.size)
+    for _ in range(9):
+        assert booster.best_edge() == pytest.approx(naive_best_edge(bins, Y, weights), abs=1e-6)
+        (term,) = booster.next_round().terms
+        phi = np.where(bins[term.feature] >= term.threshold, 1, -1)
+        weights *= np.exp(-term.alpha * Y * phi[:, None] * np.asarray(term.votes))
+        weights /= weights.sum()
+
+
+def test_a_run_has_the_same_key_and_bits_with_regret() -> None:
+    data = load_dataset("chess(d=3,J=3,n=80)")
+    cells = []
+    for settings in ({}, {"regret": 2}):
+        prepared = prepare(data, plan(**settings))
+        ((task,), (other,)) = task_groups(prepared)
+        cells.append(
+            [
+                train_cell(TrainingSplit(prepared, 0), each, TrainingWatch())
+                for each in (task, other)
+            ]
+        )
+    for plain, measured in zip(*cells, strict=True):
+        assert plain.key == measured.key
+        assert not plain.regret
+        assert not plain.has((3, 9), (3, 9), history=False, regret=0)
+        assert measured.has((3, 9), (3, 9), history=False, regret=2)
+        for name in plain.arrays.keys() - {"microseconds"}:
+            np.testing.assert_array_equal(plain.arrays[name], measured.arrays[name])
+    full, random = cells[1]
+    assert set(full.best_edges) == rounds_of_regret(full.errors, 9, 2)
+    assert max(full.regret.values()) < 1e-6
+    assert 0.01 < random.regret[9] <= 1
+    before = max(point for point in random.errors if point < 9)
+    shares = [
+        random.arrays["edge"][at - 1] / best
+        for at, best in random.best_edges.items()
+        if before < at <= 9
+    ]
+    assert random.regret[9] == pytest.approx(1 - np.mean(shares))
+
+
+def test_a_cell_without_regret_is_trained_again() -> None:
+    data, store = load_dataset("chess(d=3,J=3,n=80)"), Store()
+    for settings in ({}, {"regret": 0}):
+        prepared = prepare(data, plan(**settings))
+        with open_backend("serial", None) as backend:
+            results = compare_all([prepared], store, backend)
+    assert results is not None
+    assert results.table["regret"].notna().all()
+    with open_backend("serial", None) as backend:
+        longer = compare_all([prepare(data, plan(regret=0, marks=(3, 9, 20)))], store, backend)
+    assert longer is not None
+    assert longer.table["regret"].notna().all()
+
+
+def test_where_it_is_not_defined() -> None:
+    for settings in ({"learner": "tree"}, {"objective": "oc"}, {"bank": Variant("lazy")}):
+        with pytest.raises(SettingError, match="regret is measured with the"):
+            plan(regret=0, **settings)
+    with pytest.raises(SettingError, match="regret"):
+        plan(regret=-1)
+
+
+def test_the_command_says_that_it_is_not_charged(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out = cli(
+        "compare --data chess(d=3,n=80) --strategies full,uniform-naive --rounds 2,4 --repeats 1 "
+        "--regret 3 --results new --quiet"
+    )
+    assert "regret, 1 - edge / best edge of all features (not charged)" in out
+    assert "not charged" in out.split("note:")[1]
+    assert "0.0000" in cli("table new --metric regret")
+    cli("plot new --metric regret -o regret.svg")
+    assert Path("regret.svg").is_file()
+    cli("compare --data chess(d=3,n=80) --rounds 2,4 --repeats 1 --results plain --quiet")
+    assert "run boostsample compare with --regret" in cli.refused(
+        "table plain --metric regret", code=1
+    )

@@ -1,0 +1,152 @@
+"""Metrics of users: functions of files and entry points, on stored runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostsample import registry
+from boostsample.errors import SettingError
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.metrics import (
+    METRICS,
+    add_metric,
+    declare_metric,
+    log_loss,
+    metric_named,
+    own_score,
+    probabilities,
+)
+from boostsample.experiments.results.read_folder import read_results, read_runs
+from boostsample.experiments.results.scored_runs import read_model, read_scored
+from boostsample.labels import error_percent
+from tests.experiments.conftest import CommandLine
+
+FILE = """
+import numpy as np
+from boostsample.experiments.metrics import declare_metric
+
+@declare_metric("errors in percent", better=-1, decimals=2, of="classes")
+def wrong(y, predicted):
+    return 100 * (predicted != y).mean()
+
+@declare_metric("largest score", better=1, of="scores")
+def largest(y, scores):
+    return scores.max()
+
+def log_loss(y, p):
+    return -np.log(p[np.arange(len(y)), y]).mean()
+
+def my_log_loss(y, p):
+    return -np.log(p[np.arange(len(y)), y]).mean()
+
+def fails(y, p):
+    return p[len(y)]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    before = dict(METRICS)
+    yield
+    METRICS.clear()
+    METRICS.update(before)
+
+
+def compared(cli: CommandLine, data: str = "digits", *more: str) -> None:
+    Path("m.py").write_text(FILE, "utf-8")
+    args = ["--data", data, "--strategies", "uniform-naive,laminating", "--rounds", "2,9"]
+    cli("compare", *args, "--repeats", "2", "--results", "new", "--quiet", *more)
+
+
+@pytest.mark.parametrize("more", [(), ("--code", "dense")])
+def test_stored_runs_are_scored_as_in_training(cli: CommandLine, more: tuple[str, ...]) -> None:
+    compared(cli, "digits", *more)
+    for name, column in (("wrong", "test_error"), ("my_log_loss", "log_loss")):
+        table = read_scored("new", metric_named(f"m.py:{name}")).table
+        np.testing.assert_allclose(table[name], table[column], rtol=1e-12)
+        assert table.drop(columns=name).equals(read_results("new").table)
+
+
+def test_a_run_becomes_a_model(cli: CommandLine) -> None:
+    compared(cli)
+    model, run = read_model("new", "laminating", 1), read_runs("new")["digits"][3]
+    assert (run.variant.label, run.repetition) == ("laminating", 1)
+    data = load_dataset("digits")
+    _, test = data.split(1, 0)
+    for stumps in (2, 9):
+        scores = model.decision_function(data.X[test], stumps)
+        assert error_percent(scores, data.y[test]) == run.cell.errors[stumps]
+    with pytest.raises(SettingError, match="unknown run of these results 'full, repetition 1'"):
+        read_model("new", "full", 1)
+
+
+def test_tables_and_pictures_show_them(cli: CommandLine) -> None:
+    compared(cli, "chess(d=3,n=200)", "--tune")
+    assert "errors in percent" in cli("table new --metric m.py:wrong")
+    error = cli("table new --metric error").splitlines()[1:]
+    assert cli("table new --metric m.py:wrong").splitlines()[1:] == error
+    cli("plot new --metric m.py:largest -o largest.svg")
+    assert Path("largest.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("m.py:none", r"unknown metric in m.py 'none'.*; known: wrong, largest"),
+        ("m.py:log_loss", "the name of the metric 'log_loss' is taken; rename the function"),
+        ("m.py:fails", r"the metric 'fails' fails: IndexError: .*m.py', line 20"),
+        ("accuracy", "unknown metric 'accuracy'"),
+    ],
+)
+def test_faults(cli: CommandLine, name: str, message: str) -> None:
+    compared(cli, "chess(d=3,n=60)")
+    with pytest.raises(SettingError, match=message):
+        read_scored("new", metric_named(name))
+
+
+def test_a_metric_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
+    def entry_points(group: str) -> list[Any]:
+        return [EntryPoint("spread", f"{__name__}:spread", group)] * (
+            group == "boostsample.metrics"
+        )
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    metric = metric_named("spread")
+    assert (metric.title, metric.better, metric.decimals) == ("spread of scores", 0, 1)
+    assert own_score(metric, np.array([0, 1]), np.array([[1.0], [4.0]])) == 3.0
+    with pytest.raises(SettingError, match=r"unknown metric 'spred' .*spread"):
+        metric_named("spred")
+
+
+@declare_metric("spread of scores", better=0, decimals=1, of="scores")
+def spread(y: Any, scores: Any) -> float:
+    return float(np.ptp(scores))
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_probabilities_are_those_of_the_log_loss(n_labels: int) -> None:
+    rng = np.random.default_rng(0)
+    scores, y = rng.normal(size=(50, n_labels)), rng.integers(0, max(n_labels, 2), 50)
+    p = probabilities(scores)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert -np.log(p[np.arange(50), y]).mean() == pytest.approx(log_loss(scores, y))
+    labels = rng.integers(0, 2, (50, n_labels))
+    q = probabilities(scores, multilabel=True)
+    losses = -np.log(np.where(labels == 1, q, 1 - q))
+    assert losses.mean() == pytest.approx(log_loss(scores, labels))
+
+
+def test_declarations_are_checked() -> None:
+    with pytest.raises(SettingError, match="unknown argument of a metric 'votes'"):
+        declare_metric("x", of="votes")
+    with pytest.raises(SettingError, match="better must be -1, 0 or 1, got 2"):
+        declare_metric("x", better=2)
+    with pytest.raises(SettingError, match="is taken"):
+        add_metric("stumps", spread)
