@@ -277,10 +277,10 @@ def _score_table(comparison: Results, metric: str) -> Table | None:
     from boostsample.experiments.tables.score_tables import result_table, score_table
 
     rows: Sequence[Mapping[str, Any]] = comparison.rows
-    if metric == "auc":  # which result rows lack
+    if metric in ("auc", "regret"):  # which result rows lack
         marks = comparison.settings["rounds"]
         rows = [row for row in comparison.curves if row["stumps"] in marks]
-        rows = [row for row in rows if not math.isnan(row["auc"])]
+        rows = [row for row in rows if not math.isnan(row[metric])]
         if not rows:
             return None
     if "axes" not in comparison.settings:
