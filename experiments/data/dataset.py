@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse
 
 from boostsample.checks import check_integer
 from boostsample.column_table import ColumnTable
@@ -142,6 +141,8 @@ class Dataset:
         `X` is a table of numbers (n, d), a data frame of them or a SciPy matrix, or images; `y` are
         class labels (n,), or 0 and 1 (n, K). DataError if they do not fit each other.
         """
+        from scipy.sparse import csc_array, issparse
+
         columns = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
         if issparse(X):
             X = csc_array(X, dtype=np.float32)
