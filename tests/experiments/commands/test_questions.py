@@ -27,7 +27,8 @@ def test_the_page_of_questions(
     for command in commands():
         small = ["--repeats", "2", "--quiet"] if command[0] == "compare" else []
         printed.append(cli(*command, *small))
-    _, budgets, picture, _, variants, _, learners, spent, levels, areas = printed
+    _, budgets, picture, _, variants, _, learners, spent, levels, areas = printed[:10]
+    _, costs, picture_of_costs = printed[10:]
     assert "digits: log10 loss after 30 stumps, mean (std) of 2 repetitions" in budgets
     heads = [line.split() for line in budgets.splitlines()]
     assert heads[1] == ["budget", "full", "uniform-naive", "laminating"]
@@ -46,3 +47,5 @@ def test_the_page_of_questions(
     assert 1e6 <= spent_by["10N"] < 1.02e6
     assert "mean (std) of 2 repetitions" in levels
     assert "area under log10 loss (mean over the logarithm of the axis)" in areas
+    assert costs.splitlines()[1].split() == ["cost", "uniform-naive", "laminating"]
+    assert picture_of_costs == "plot: on-demand.svg\n"
