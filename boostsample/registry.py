@@ -140,16 +140,21 @@ def registered_function(kind: str, group: str, name: str) -> Callable[..., Any] 
     """
     for entry in entries_of_group(group):
         if entry.name == name:
-            try:
-                function: Callable[..., Any] = _load(entry.place)
-            except Exception as error:  # a foreign module may raise anything
-                raise SettingError(
-                    f"{kind} {name!r} of {entry.distribution} cannot be loaded from "
-                    f"{entry.place!r} ({type(error).__name__}: {error}); repair or uninstall "
-                    f"{entry.distribution}"
-                ) from error
+            function: Callable[..., Any] = _loaded(kind, entry)
             return function
     return None
+
+
+def _loaded(kind: str, entry: Foreign) -> Any:
+    """What an entry names; SettingError if it cannot be loaded."""
+    try:
+        return _load(entry.place)
+    except Exception as error:  # a foreign module may raise anything
+        raise SettingError(
+            f"{kind} {entry.name!r} of {entry.distribution} cannot be loaded from "
+            f"{entry.place!r} ({type(error).__name__}: {error}); repair or uninstall "
+            f"{entry.distribution}"
+        ) from error
 
 
 @cache
@@ -191,13 +196,7 @@ def registered_class(kind: str, name: str) -> type[Any]:
     else:
         raise unknown(kind, name, registered_names(kind))
     check_unshared(kind, name, entry.distribution)
-    try:
-        cls = _load(entry.place)
-    except Exception as error:  # a foreign module may raise anything
-        raise SettingError(
-            f"{kind} {name!r} of {entry.distribution} cannot be loaded from {entry.place!r} "
-            f"({type(error).__name__}: {error}); repair or uninstall {entry.distribution}"
-        ) from error
+    cls = _loaded(kind, entry)
     base_class = _load(base)
     if not (inspect.isclass(cls) and issubclass(cls, base_class)):
         raise SettingError(

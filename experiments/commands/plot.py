@@ -122,11 +122,11 @@ def plot(
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
-    own = None if metric is None else metric_named(metric)
-    score = None if own is None or own.own is None else (own, data_dir)
+    measure = None if metric is None else metric_named(metric)
+    score = None if measure is None or measure.own is None else (measure, data_dir)
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against
-        metrics = MAIN_METRICS if own is None else (own.name,)
+        metrics = MAIN_METRICS if measure is None else (measure.name,)
         folders = _results(results, data, names, score=score)
         if axis not in AXES:
             level = ("stumps", None) if at is None else parse_levels(at)
@@ -137,7 +137,7 @@ def plot(
             figure = curves_figure(folders, axis, metrics, charged)
     elif picture == "ranks":
         folders = _results(results, None, names, score=score)
-        name = "loss" if own is None else own.name
+        name = "loss" if measure is None else measure.name
         figure = ranks_figure(folders, name, stumps, axis=against or "stumps")
     elif picture == "features":
         runs = _runs(results, names)
@@ -167,9 +167,8 @@ def _results(
     from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.renamed import renamed_results
 
-    results = [read_results(folder) for folder in folders]
-    if score is not None:
-        results = [read_scored(folder, *score) for folder in folders]
+    read = read_results if score is None else lambda folder: read_scored(folder, *score)
+    results = [read(folder) for folder in folders]
     missing = sum(folder.missing for folder in results)
     if runs:
         results = [with_runs(*pair) for pair in zip(results, folders, strict=True)]

@@ -15,7 +15,7 @@ import os
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -35,8 +35,8 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.plan.grid import GRID_ENTRIES, grid_entries
-from boostsample.experiments.plan.plan import DataSource, Plan
+from boostsample.experiments.plan.grid import GRID_ENTRIES, combined_grid, grid_entries
+from boostsample.experiments.plan.plan import DataSource, Plan, whole_number
 from boostsample.experiments.plan.prepared import Prepared, prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.plan_file import finished_record, plan_record
@@ -123,8 +123,8 @@ def compare(
         See `open_backend`.
     **settings
         Settings of the plan, named as the entries of a grid file: ``strategies``, a list of names
-        and instances of `Strategy`, ``rounds``, ``repeats``, ``budget``, ``learner``, ...; and
-        ``n_jobs``.
+        and instances of `Strategy`, ``rounds``, ``repeats``, ``budget``, ``learner``, ..., of axes
+        also a list of values; and ``n_jobs``.
 
     Returns
     -------
@@ -144,7 +144,9 @@ def compare(
     >>> [(row["strategy"], row["stumps"]) for row in results.rows[:2]]
     [('uniform-naive', 5), ('uniform-naive', 10)]
     """
-    plan = plan_of_settings(settings, plan)
+    if plan is not None and settings:
+        raise SettingError(f"give a plan or settings, got both; leave out {', '.join(settings)}")
+    plan = plan_of_settings(settings) if plan is None else plan
     if isinstance(data, tuple):
         data = Dataset.from_arrays(*data)
     source = None if isinstance(data, Dataset) else DataSource.parse(os.fspath(data))
@@ -173,26 +175,28 @@ def compare(
     return made
 
 
-def plan_of_settings(settings: Mapping[str, Any], plan: Plan | None = None) -> Plan:
-    """A plan with settings that are named as the entries of a grid file, see `compare`."""
-    known = {**GRID_ENTRIES, "n_jobs": "n_jobs"}
-    del known["data"]
+def plan_of_settings(settings: Mapping[str, Any]) -> Plan:
+    """A plan of settings that are named as the entries of a grid file, see `compare`."""
     parsers: dict[str, Callable[[Any], Any]] = {
-        "strategies": lambda names: tuple(map(Variant.of, [names] if _is_one(names) else names)),
-        "families": lambda names: parse_names([names] if isinstance(names, str) else list(names)),
-        "rounds": lambda marks: (marks,) if isinstance(marks, int) else tuple(marks),
-        "bank": lambda bank: bank if isinstance(bank, Variant) else Variant.parse(bank),
+        "strategies": lambda names: tuple(map(Variant.of, listed(names))),
+        "families": lambda names: parse_names(listed(names)),
+        "rounds": lambda marks: tuple(listed(marks)),
+        "bank": lambda banks: tuple(map(Variant.of, listed(banks))),
+        "max_looks": partial(whole_number, "max_looks"),
     }
-    fields = {}
+    options: dict[str, Any] = {}
     for name, value in settings.items():
-        if name not in known:
-            raise unknown("setting of compare", name, known)
-        fields[known[name]] = parsers[name](value) if name in parsers else value
-    return replace(Plan() if plan is None else plan, **fields)
+        if name not in {*GRID_ENTRIES, "n_jobs"} - {"data"}:
+            raise unknown("setting of compare", name, [*GRID_ENTRIES, "n_jobs"])
+        value = tuple(value) if isinstance(value, list) else value
+        options[name] = parsers[name](value) if name in parsers else value
+    n_jobs = options.pop("n_jobs", None)
+    return replace(combined_grid(None, options), n_jobs=n_jobs)
 
 
-def _is_one(names: Any) -> bool:
-    return isinstance(names, str) or not isinstance(names, Iterable)
+def listed(values: Any) -> Sequence[Any]:
+    """Several values, or one as a list."""
+    return list(values) if isinstance(values, list | tuple) else [values]
 
 
 def compare_all(

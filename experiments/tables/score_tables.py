@@ -247,10 +247,7 @@ def _table(
         flags=tuple(("", *(score.flag for score in scores)) for scores in rows),
         notes=(
             *_test_notes(verdicts, overlap),
-            *_metric_notes(curves, metric, axis, levels),
-            *filter(None, [budgets_note(facts, labels)]),
-            *_tuning_notes(axis, labels, facts),
-            *_missing_notes(results, curves, labels, facts),
+            *_notes(results, curves, metric, axis, levels, labels),
         ),
         data=curves.data,
         metric=metric,
@@ -258,6 +255,24 @@ def _table(
         unit=unit,
         scores=tuple(score for scores in rows for score in scores),
     )
+
+
+def _notes(
+    results: Results,
+    curves: Curves,
+    metric: str,
+    axis: str,
+    levels: Sequence[float] | None,
+    labels: Sequence[str],
+) -> list[str]:
+    """The notes of a table of these strategies, without those on tests."""
+    facts = results.settings_of(curves.data)
+    return [
+        *_metric_notes(curves, metric, axis, levels),
+        *filter(None, [budgets_note(facts, labels)]),
+        *_tuning_notes(axis, labels, facts),
+        *_missing_notes(results, curves, labels, facts),
+    ]
 
 
 def _tables_by(
@@ -286,14 +301,8 @@ def _tables_by(
         column += CHARGED_VARIANT if is_charged(label) else ""
         places[part[rows], column or axis] = label
     heads, columns = (tuple(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
-    facts = results.settings_of(curves.data)
-    overlap = _overlap(facts)
-    other_notes = [
-        *_metric_notes(curves, metric, axis, levels),
-        *filter(None, [budgets_note(facts, list(names))]),
-        *_tuning_notes(axis, list(names), facts),
-        *_missing_notes(results, curves, list(names), facts),
-    ]
+    overlap = _overlap(results.settings_of(curves.data))
+    other_notes = _notes(results, curves, metric, axis, levels, list(names))
     shown = [score.level for score in usual.scores]
     for level in [shown[-1]] if levels is None else dict.fromkeys(shown):
         values = curves.at(metric, axis, level)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
 from boostsample.experiments.results.read_folder import read_results
+from tests.documents.pages import DOCS, commands
 from tests.experiments.conftest import CommandLine
-from tests.paths import ROOT
-
-
-def commands() -> list[list[str]]:
-    """The commands of the page, as they are written."""
-    page = (ROOT / "docs" / "questions.md").read_text("utf-8")
-    blocks = re.findall(r"^    boostsample ((?:.*\\\n)*.*)$", page, re.MULTILINE)
-    return [block.replace("\\\n", " ").split() for block in blocks]
 
 
 def test_the_page_of_questions(
@@ -24,7 +16,8 @@ def test_the_page_of_questions(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     printed = []
-    for command in commands():
+    written = [words[1:] for words in commands(DOCS / "questions.md") if len(words) > 2]
+    for command in written:  # a name in a sentence has two words
         small = ["--repeats", "2", "--quiet"] if command[0] == "compare" else []
         printed.append(cli(*command, *small))
     _, budgets, picture, _, variants, _, learners, spent, levels, areas = printed[:10]

@@ -12,6 +12,7 @@ from sklearn.datasets import load_iris
 
 from boostsample.errors import SettingError
 from boostsample.experiments import compare as exported
+from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run.comparison import compare
 from boostsample.step import Step
@@ -87,3 +88,20 @@ def test_faults() -> None:
     wrong: Any = np.arange(3)
     with pytest.raises(SettingError, match="settings of Mine must be None, bools, numbers"):
         compare(strategies=[Mine(wrong)])
+
+
+def test_axes_and_limits_are_settings_in_python() -> None:
+    results = compare(
+        "chess",
+        strategies="uniform-naive",
+        budget=["1N", "2N"],
+        max_looks=1e5,
+        rounds=5,
+        repeats=1,
+    )
+    assert results.at_marks["budget"].tolist() == ["1N", "2N"]
+
+
+def test_a_plan_and_settings_are_refused_together() -> None:
+    with pytest.raises(SettingError, match=r"a plan or settings, got both; leave out rounds"):
+        compare("chess", Plan(), rounds=[5])
