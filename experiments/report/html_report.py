@@ -144,13 +144,15 @@ def _lead(folders: Sequence[Results], sources: Sequence[Results]) -> str:
         if entry["name"] in folder.names
         for strategy in entry["strategies"]
     }
-    learners = {learner for source in sources for learner in source.learners} - {STUMP}
-    others = f" with {' and '.join(sorted(learners))}" if learners else ""
+    learners = dict.fromkeys(learner for source in sources for learner in source.learners)
+    others = f" with {' and '.join(learners)}" if set(learners) != {STUMP} else ""
+    is_mh = not any("objective=" in learner for learner in learners)
+    boosted = "AdaBoost.MH" if is_mh else "boosting"
     repeats = sorted({int(source.settings["repeats"]) for source in sources})
     rounds = sorted({int(source.settings["rounds"][-1]) for source in sources})
     return (
         f"{len(labels):,} sampling {'strategy' if len(labels) == 1 else 'strategies'} for "
-        f"AdaBoost.MH{others}, compared at {_budgets(sources)} on {_names(sources)}: "
+        f"{boosted}{others}, compared at {_budgets(sources)} on {_names(sources)}: "
         f"{' or '.join(f'{n:,}' for n in rounds)} rounds, "
         f"{' or '.join(map(str, repeats))} repetition{'s' if repeats[-1] > 1 else ''}."
     )

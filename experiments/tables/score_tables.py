@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from boostsample.errors import SettingError, unknown
-from boostsample.experiments.metrics import METRICS, SMOOTHED
+from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
 from boostsample.experiments.plan.variants import (
     CHARGED_VARIANT,
     TUNED_VARIANT,
@@ -396,8 +396,10 @@ def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:
 def _metric_notes(
     curves: Curves, metric: str, axis: str, levels: Sequence[float] | None
 ) -> list[str]:
-    """Notes on smoothed errors, and on values at equal looks or seconds."""
+    """Notes on losses, on smoothed errors, and on values at equal looks or seconds."""
     notes = []
+    if metric in ("loss", AREA) and any("objective" in part for part in curves.parts.values()):
+        notes.append("objectives have different losses: compare objectives by errors")
     if metric == SMOOTHED:
         points = curves.smoothed_points()
         n_scored = len(window(curves.points, points[-1])) if points else 0

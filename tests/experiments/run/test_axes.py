@@ -170,3 +170,25 @@ def test_an_incomplete_folder_has_the_rows_of_its_cells(data: Dataset) -> None:
     results = make_results(plan_record(prepared), lambda name: None)
     assert results.missing == 8
     assert sum(setup.missing for setup in results.setups) == 8
+
+
+@pytest.mark.parametrize(("metric", "n_notes"), [("loss", 1), ("error", 0)])
+def test_losses_of_different_objectives_are_not_for_comparison(
+    data: Dataset, metric: str, n_notes: int
+) -> None:
+    results = compare(data, Plan(**SMALL, axes={"objective": ("mh", "samme")}))
+    (table,) = result_table(joined_results([results]), metric)
+    assert sum("objectives have different losses" in note for note in table.notes) == n_notes
+
+
+def test_a_report_names_objectives_and_says_that_budgets_differ(
+    cli: CommandLine, tmp_path: Path
+) -> None:
+    folder, page = str(tmp_path / "folder"), tmp_path / "page.html"
+    axes = ("--objective", "mh,real-mh", "--budget", "1N,2N")
+    of_run = ("--data", "chess", "--strategies", "uniform-naive", "--rounds", "2", "--repeats", "2")
+    cli("compare", *of_run, *axes, "--results", folder, "--quiet")
+    cli("report", folder, "-o", str(page))
+    text = " ".join(page.read_text("utf-8").split())
+    assert "for boosting with stump and stump:objective=real-mh, compared at several" in text
+    assert "may spend the same number of looks on a search, unless budgets differ" in text
