@@ -34,6 +34,7 @@ from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.registry import make_objective
 
+PASSED_COST = "its last round passed max_cost and is left out"
 PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
@@ -204,16 +205,22 @@ def train_cell(
         limits.count(rounds[-1])
         losses.append(rounds[-1].rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
+    if limits.passed:
+        rounds.pop()
+        losses.pop()
+        best_edges.pop(booster.round, None)
     scores = split.scores(task, [done.terms for done in rounds], watch)
     known = {} if begun is None else begun.loss_at
     loss = [known.get(at, losses[at - 1]) for at in scores["points"].tolist()]
     scores["loss"] = np.array(loss, np.float64)
     state, stateless = saved_state(booster, _is_own(make_learner(plan.learner)))
+    if limits.passed:
+        state, stateless = None, PASSED_COST
     began = started.isoformat(timespec="seconds") if begun is None else begun.about["started"]
     about = {
         "numerics": NUMERICS,
         "n_rounds": len(rounds),
-        "stopped": booster.stopped if booster.finished else limits.reached,
+        "stopped": limits.reached if limits.passed or not booster.finished else booster.stopped,
         "n_labels": split.boosted_labels(task).shape[1],
         "n_examples": int(split.train_rows.size),
         "data": {

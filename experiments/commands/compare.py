@@ -98,6 +98,7 @@ _bank_option = click.option(
 @options.decoding_option
 @options.max_seconds_option
 @options.max_looks_option
+@options.max_cost_option
 @options.seed_option
 @click.option(
     "--results",

@@ -325,6 +325,7 @@ _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     **dict.fromkeys(("learning_rate", "smoothing"), ((int, float), "a number as in 0.1")),
     "max_seconds": ((int, float), "a number of seconds as in 60"),
     "max_looks": ((int, float), "a whole number of looks as in 1e9"),
+    "max_cost": ((int, float), "a number of nominal seconds as in 60"),
     "regret": ((int,), "a whole number of rounds as in 10, or 0"),
     "score_every": ((int, float), "a percentage as in 1"),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),

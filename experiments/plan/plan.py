@@ -40,6 +40,8 @@ _LEAST_GROWTH = 0.01
 """Percent of growth between two scores; there would be too many points below."""
 AXES = ("learner", "objective", "learning_rate", "smoothing", "weights", "bank", "budget")
 """Settings of which a plan may have several values; the last one varies fastest in its setups."""
+LIMITS = ("max_seconds", "max_looks", "max_cost")
+"""Settings that end a run, see `boostsample.loop.run_limits.RunLimits`."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
 
@@ -99,6 +101,9 @@ class Plan:
     max_looks : int or None
         Looks of search and modelling at which a run ends; see
         `boostsample.loop.run_limits.RunLimits`.
+    max_cost : float or None
+        Nominal seconds of training, the column `cost`, that a run must not pass; the first round
+        is trained anyway.
     seed : int
         Seed of splits, drawn families and all random streams.
     n_jobs : int or None
@@ -149,6 +154,7 @@ class Plan:
     decoding: str = "loss"
     max_seconds: float | None = None
     max_looks: int | None = None
+    max_cost: float | None = None
     seed: int = 0
     n_jobs: int | None = None
     history: bool = False
@@ -194,7 +200,7 @@ class Plan:
         StepSize(self.learning_rate, self.smoothing)
         make_objective(self.objective)
         check_code_settings(self.code, self.decoding)
-        RunLimits(self.max_seconds, self.max_looks)
+        RunLimits(**self.limits)
         if self.budget is not None:
             parse_budget(self.budget)
         if self.bank != Variant(AUTO_BANK):
@@ -269,8 +275,10 @@ class Plan:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Those of `max_seconds` and `max_looks` that are given."""
-        limits = {"max_seconds": self.max_seconds, "max_looks": self.max_looks}
+        """Those of `LIMITS` that are given."""
+        limits = {name: getattr(self, name) for name in LIMITS}
+        if isinstance(self.max_cost, int):
+            limits["max_cost"] = float(self.max_cost)  # keys of 1 and 1.0 are the same
         return {name: value for name, value in limits.items() if value is not None}
 
     @property

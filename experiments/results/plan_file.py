@@ -28,7 +28,7 @@ from boostsample.banks.bank_forms import AUTO_BANK, bank_record
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.plan import LIMITS, Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.runs import Run
@@ -241,14 +241,19 @@ def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]
 
 
 def _unspent_note(variant: Variant, runs: Sequence[Run], settings: Mapping[str, Any]) -> str:
-    """A note if runs of a strategy trained all rounds below the limit of looks, else empty."""
-    limit, n_rounds = settings.get("max_looks"), settings["rounds"][-1]
-    spent = [run.spent_at(run.n_rounds).looks for run in runs if run.n_rounds == n_rounds]
-    if limit is None or not spent or min(spent) >= limit:
+    """A note if runs of a strategy trained all rounds below a limit of looks or cost, else empty."""
+    n_rounds = settings["rounds"][-1]
+    spent = [run.spent_at(n_rounds) for run in runs if run.n_rounds == n_rounds]
+    faults = []
+    if spent and (looks := min(of.looks for of in spent)) < settings.get("max_looks", 0):
+        faults.append(f"{looks:,} looks, below max_looks={settings['max_looks']:,}")
+    if spent and (cost := min(of.cost for of in spent)) < settings.get("max_cost", 0):
+        faults.append(f"{cost:.3g} nominal seconds, below max_cost={settings['max_cost']:g}")
+    if not faults:
         return ""
     return (
         f"{variant.label}: all {n_rounds:,} {counted([settings['learner']])} are trained with "
-        f"{min(spent):,} looks, below max_looks={limit:,}; give more --rounds to spend them"
+        f"{' and '.join(faults)}; give more --rounds to spend them"
     )
 
 
@@ -276,7 +281,7 @@ _Search = tuple[str, str, int, tuple[str, ...]]
 
 def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: str) -> None:
     """Raise SettingError, with the difference, if an old record has rows that a new plan lacks."""
-    limits = dict.fromkeys(("max_seconds", "max_looks"))
+    limits = dict.fromkeys(LIMITS)
     new = [{**limits, **_settings(setup.plan)} for setup in prepared]
     before = Counter(
         (data["name"], variant_of(strategy).label, search["repetition"], tuple(search["files"]))

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from boostsample.banks.bank_forms import BANKS
-from boostsample.experiments.plan.plan import MH, setting_text
+from boostsample.experiments.plan.plan import LIMITS, MH, setting_text
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.titles import STUMP, learner_label
 from boostsample.output_codes import ONE_VS_REST
@@ -25,8 +25,7 @@ _DEFAULTS: Mapping[str, Any] = {
     "smoothing": 0.0,
     "code": ONE_VS_REST,
     "decoding": "loss",
-    "max_seconds": "none",
-    "max_looks": "none",
+    **dict.fromkeys(LIMITS, "none"),
     "weights": "balanced",
     "budget": None,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from boostsample.experiments.plan.plan import LIMITS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.names import short_name
 
@@ -34,10 +35,7 @@ def learner_label(settings: Mapping[str, Any]) -> str:
     >>> learner_label({"learner": "tree:n_leaves=8", "learning_rate": 0.1})
     'tree:n_leaves=8:learning_rate=0.1'
     """
-    of_run = (
-        *("learning_rate", "smoothing", "objective", "code", "decoding"),
-        *("max_seconds", "max_looks"),
-    )
+    of_run = "learning_rate", "smoothing", "objective", "code", "decoding", *LIMITS
     values = {name: settings[name] for name in of_run if name in settings}
     given = [
         f"{name}={f'{value:g}' if isinstance(value, float) else short_name(str(value))}"

@@ -1,4 +1,4 @@
-"""Limits of looks and seconds: counted round by round, checked between rounds."""
+"""Limits of looks, cost and seconds: counted round by round, checked between rounds."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ def made(*rows: tuple[int, int, float]) -> Round:
     names = "looks_search", "looks_modelling", "seconds"
     finish = {"looks_finish": 10**9}
     return Round([], [{**dict(zip(names, row, strict=True)), **finish} for row in rows], 0.5)
+
+
+NO_LOOKS = {"looks_search": 0, "looks_modelling": 0, "seconds": 0.0}
 
 
 def clock(times: Iterable[float]) -> Callable[[], float]:
@@ -53,6 +56,20 @@ def test_seconds_are_those_of_rounds_or_of_a_clock() -> None:
     assert resumed.reached == "max_seconds=3 is reached"
 
 
+def test_cost_is_that_of_the_rounds_in_whole_nanoseconds() -> None:
+    """The limit is nominal seconds, the rows have microseconds."""
+    done = [Round([], [{"cost": 100.0, **NO_LOOKS}, {"cost": 49.9999, **NO_LOOKS}], 0.5)] * 4
+    limits, states = RunLimits(max_cost=450e-6), []
+    for of_round in done:
+        limits.count(of_round)
+        states.append((limits.reached, limits.passed))
+    text = "max_cost=0.00045 is reached"
+    assert states == [("", False), ("", False), (text, False), (text, True)]
+    first = RunLimits(max_cost=1e-9)
+    first.count(done[0])
+    assert (first.reached, first.passed) == ("max_cost=1e-09 is reached", False)
+
+
 def test_a_round_is_always_trained() -> None:
     limits = RunLimits(max_seconds=1e-9, max_looks=1, clock=clock(itertools.count()))
     assert limits.reached == ""
@@ -77,6 +94,7 @@ def test_a_run_beyond_the_limit_is_refused() -> None:
         ({"max_looks": 1e6}, "max_looks must be an integer at least 1, got 1000000.0"),
         ({"max_looks": True}, "max_looks must be an integer at least 1, got True"),
         ({"max_seconds": 0}, "max_seconds must be above 0 and finite, got 0; None is no limit"),
+        ({"max_cost": 0}, "max_cost must be above 0 and finite, got 0; None is no limit"),
         ({"max_seconds": np.inf}, "max_seconds must be above 0 and finite, got inf"),
         ({"max_seconds": "long"}, "max_seconds must be a number, got 'long'; None is no limit"),
     ],

@@ -158,6 +158,13 @@ max_looks_option = click.option(
     help="Looks, as in 1e9, of search and modelling at which a training ends, after a whole round; "
     "the same rounds everywhere.  [default: no limit]",
 )
+max_cost_option = click.option(
+    "--max-cost",
+    type=float,
+    metavar="S",
+    help="Nominal seconds of training, the column cost, that a run must not pass: its last round "
+    "is the last one within; the same rounds everywhere.  [default: no limit]",
+)
 seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all random choices.")
 plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."

@@ -47,6 +47,34 @@ def test_a_limit_of_looks_gives_the_same_bits_straight_or_resumed(
     assert last["log10_loss"] == run.cell.loss_at[trained]
 
 
+@pytest.mark.parametrize(("share", "trained"), [(0.4, 3), (0.7, 5), (0.01, 1), (1.0, 8)])
+def test_a_run_ends_with_the_last_round_within_its_cost(
+    tmp_path: Path, share: float, trained: int
+) -> None:
+    """The same bits straight or resumed; four of the eight rounds are trained first."""
+    whole = filled(prepared_for(MANY, STRATEGIES, regret=1), Store())
+    for run in whole.runs:
+        limit = share * float(run.cell.cost[-1])
+        within = max(1, int((run.cell.cost <= limit).sum()))
+        label = run.variant.label
+        few, many = (
+            prepared_for(marks, label, max_cost=limit, regret=1) for marks in (FEW, MANY)
+        )
+        filled(few, FolderStore(tmp_path))
+        grown, straight = filled(many, FolderStore(tmp_path)), filled(many, Store())
+        assert timeless(grown) == timeless(straight)
+        (short,) = straight.runs
+        assert short.n_rounds == within == trained
+        assert short.cell.about["stopped"] == (
+            "" if share == 1 else f"max_cost={limit:g} is reached"
+        )
+        assert short.cell.best_edges.keys() == set(range(1, within + 1))
+        np.testing.assert_array_equal(short.cell.arrays["edge"], run.cell.arrays["edge"][:within])
+        last = next(row for row in straight.curves if row["stumps"] == 8)
+        assert last["cost"] == run.cell.cost[within - 1]
+        assert last["log10_loss"] == run.cell.loss_at[within]
+
+
 def test_a_cell_that_has_spent_its_seconds_is_not_trained_further(
     tmp_path: Path, rounds: Counter[int]
 ) -> None:

@@ -116,6 +116,7 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
         {"code": "dense"},
         {"decoding": "hamming"},
         {"max_looks": 10**12},
+        {"max_cost": 1e9},
         {"max_seconds": 1000},
         {"bank": Variant("memory", {"reference": 20})},
         {"strategies": "laminating:scheme=iid"},

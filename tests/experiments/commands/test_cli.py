@@ -101,6 +101,18 @@ def test_a_limit_is_part_of_the_results(cli: CommandLine) -> None:
     assert "max_looks was 1, is 2" in cli.refused(*command, "--max-looks", "2")
 
 
+def test_a_limit_of_cost_is_in_notes_and_labels(cli: CommandLine) -> None:
+    command = [*QUICK, "--strategies", "full"]
+    out = cli(*command, "--max-cost", "1e-9", "--results", "limited")
+    assert "training ended early, number of stumps: 1 in repetition 0" in out
+    assert "(max_cost=1e-09 is reached); later rows repeat the last state" in out
+    assert "max_cost was 1e-09, is None" in cli.refused(*command, "--results", "limited")
+    out = cli(*command, "--max-cost", "1e9", "--results", "whole")
+    assert " nominal seconds, below max_cost=1e+09; give more --rounds to spend them" in out
+    table = cli("table", "limited", "whole", "--rows", "max_cost")
+    assert [line.split()[0] for line in table.splitlines()[3:5]] == ["1e-09", "1e+09"]
+
+
 def test_the_same_command_again_computes_nothing(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

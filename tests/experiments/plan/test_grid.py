@@ -122,6 +122,7 @@ WRONG = {
         "max_looks = 1.5",
         "max_looks: max_looks must be a whole number as in 1e9, got 1.5",
     ),
+    "no cost": ("max_cost = 0", "max_cost: max_cost must be above 0 and finite, got 0"),
     "no looks": ("max_looks = 0", "max_looks: max_looks must be an integer at least 1, got 0"),
     "seconds": ("max_seconds = 0", "max_seconds: max_seconds must be above 0 and finite, got 0"),
     "flag": ("history = 1", "history: history must be true or false, got 1"),
@@ -287,6 +288,7 @@ GRIDS = {
         smoothing = 1
         max_seconds = 2.5
         max_looks = 1000
+        max_cost = 0.5
         seed = 3
         bank = "lazy:reference=64"
         history = true
@@ -319,6 +321,7 @@ def test_the_file_asks_for_the_same_cells(name: str, tmp_path: Path) -> None:
     assert entries.keys() >= {"data", "strategies", "rounds", "repeats", "learner", "seed"}
     assert entries["weight_init"] == grid.weights
     of_run = {"learning_rate": 0.25, "smoothing": 1.0, "max_seconds": 2.5, "max_looks": 1000}
+    of_run["max_cost"] = 0.5
     given = {key: entries[key] for key in of_run if key in entries}
     assert given == (of_run if name == "everything" else {})
 
