@@ -241,7 +241,7 @@ def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]
 
 
 def _unspent_note(variant: Variant, runs: Sequence[Run], settings: Mapping[str, Any]) -> str:
-    """A note if runs of a strategy trained all rounds below a limit of looks or cost, else empty."""
+    """A note if runs of a strategy trained all rounds below a limit of looks or cost."""
     n_rounds = settings["rounds"][-1]
     spent = [run.spent_at(n_rounds) for run in runs if run.n_rounds == n_rounds]
     faults = []

@@ -57,9 +57,7 @@ def test_a_run_ends_with_the_last_round_within_its_cost(
         limit = share * float(run.cell.cost[-1])
         within = max(1, int((run.cell.cost <= limit).sum()))
         label = run.variant.label
-        few, many = (
-            prepared_for(marks, label, max_cost=limit, regret=1) for marks in (FEW, MANY)
-        )
+        few, many = (prepared_for(marks, label, max_cost=limit, regret=1) for marks in (FEW, MANY))
         filled(few, FolderStore(tmp_path))
         grown, straight = filled(many, FolderStore(tmp_path)), filled(many, Store())
         assert timeless(grown) == timeless(straight)
