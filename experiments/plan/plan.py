@@ -277,8 +277,7 @@ class Plan:
     def limits(self) -> dict[str, Any]:
         """Those of `LIMITS` that are given."""
         limits = {name: getattr(self, name) for name in LIMITS}
-        if isinstance(self.max_cost, int):
-            limits["max_cost"] = float(self.max_cost)  # keys of 1 and 1.0 are the same
+        limits["max_cost"] = RunLimits(max_cost=self.max_cost).max_cost  # a float: one key of 1
         return {name: value for name, value in limits.items() if value is not None}
 
     @property
