@@ -52,6 +52,10 @@ _SPREAD = 0.5
 _EXAMPLES_A_DRAW = 7
 
 
+#: The plan of a search whose budget pays for none.
+_UNPLANNED = -1
+
+
 class CostAware(Strategy):
     """Learns by reward per cost how many features to search on how many examples."""
 
@@ -76,12 +80,17 @@ class CostAware(Strategy):
         if step.whole:
             spread = _SPREAD * np.sqrt(self.variance_ / np.where(known, counts, 1.0))
             worth += spread * step.rng.standard_normal(worth.size)
-            self.plan_ = int((worth / self.costs_).argmax())
-            return self._searched(step, self.plans_[self.plan_])
+            paid = np.array([_looks(plan) <= step.budget for plan in self.plans_])
+            worth[~paid] = -np.inf  # in rounds of less than the mean budget
+            self.plan_ = int((worth / self.costs_).argmax()) if paid.any() else _UNPLANNED
+            if paid.any():
+                return self._searched(step, self.plans_[self.plan_])
+            size = step.n_examples, step.n_features
+            return self._searched(step, plans_within(*size, step.budget)[-1])
         plan = self.plans_[int((worth / self.costs_).argmax())]
         n, most = step.n_examples, self.n_examples_
         plan = [[q, max(1, size * n // most)] for q, size in plan]
-        if sum(q * size for q, size in plan) > step.budget:
+        if _looks(plan) > step.budget:
             plan = plans_within(n, step.n_features, step.budget)[-1]
         return self._searched(step, plan)
 
@@ -98,7 +107,8 @@ class CostAware(Strategy):
 
     def learn(self, outcome: Outcome) -> None:
         """Reward the plan by what the round's first search gained."""
-        counted = outcome.whole and not outcome.search and outcome.round > 1
+        planned = outcome.whole and self.plan_ != _UNPLANNED
+        counted = planned and not outcome.search and outcome.round > 1
         if not counted or not 0.0 < outcome.edge < 1.0:
             return
         reward = -0.5 * math.log1p(-(outcome.edge**2))
@@ -114,6 +124,10 @@ class CostAware(Strategy):
         counts *= ((t - 1) / t) ** 2
         counts[plan] += 1.0
         means[plan] += (relative - means[plan]) / counts[plan]
+
+
+def _looks(plan: list[list[int]]) -> int:
+    return sum(q * size for q, size in plan)
 
 
 def _pairs(plan: list[list[int]]) -> list[tuple[int, int]]:
@@ -136,7 +150,7 @@ def plans_within(n_examples: int, n_features: int, budget: int) -> list[list[lis
         plan
         for plan in plans
         if plan[0][0] <= n_features
-        and sum(q * size for q, size in plan) <= budget
+        and _looks(plan) <= budget
         and (plan[-1][1] == n_examples or plan[-1][1] * _EXAMPLES_A_DRAW <= n_examples)
     ]
     if not good:

@@ -33,6 +33,7 @@ from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha2
 from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.round_budgets import EQUAL
 from boostsample.loop.round_terms import (
     is_stump,
     leaves_of,
@@ -92,6 +93,9 @@ class Booster:
     budget : int, str or None
         Looks for each search, or a multiple of the N training examples as in ``"10N"``; text
         without N must be at least N. None is the strategy's default: 10 N, F N for `full`.
+    budget_kind : {"equal", "growing", "shrinking"}
+        Whether the budgets of the rounds are equal, or vary about this one with the same total, see
+        `boostsample.loop.round_budgets`. Strategies start with the mean.
     weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.rows.weights.initial_weights`.
     rng : seed or numpy.random.Generator
@@ -154,6 +158,7 @@ class Booster:
         smoothing: float = 0.0,
         objective: str | Objective | None = None,
         groups: ArrayLike | None = None,
+        budget_kind: str = EQUAL,
     ) -> None:
         columns = check_example_rows(rows, bank.n_examples)
         labels = check_labels(Y, columns.size)
@@ -205,7 +210,7 @@ class Booster:
         if boosted.resamples:
             of_run.keep_initial()
         settings = budget, weight_init, rng, max_model_features, learning_rate, smoothing
-        self._begin(of_run, strategy, builder, *settings, boosted)
+        self._begin(of_run, strategy, builder, *settings, boosted, budget_kind)
         searched = self.strategy.searched_labels(of_run.n_labels)
         if searched < of_run.n_labels:
             of_run.compile(builder.one_search, searched)
@@ -223,6 +228,7 @@ class Booster:
         learning_rate: float,
         smoothing: float,
         objective: Objective | None = None,
+        budget_kind: str = EQUAL,
     ) -> None:
         self._rows, self._learner, self._weight_init = rows, learner, weight_init
         self._log_loss, self._continued = 0.0, ""
@@ -238,14 +244,14 @@ class Booster:
         pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
         if budget is None:
             budget = self.strategy.default_budget(pool)
-        self.budget = budget_looks(budget, pool.n_examples)
+        self.budget, self.budget_kind = budget_looks(budget, pool.n_examples), budget_kind
         self._round = 0
         self._stopped = ""
         if max_model_features is not None:
             max_model_features = check_integer("max_model_features", max_model_features, 1)
         self.max_model_features = max_model_features
         of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features, self.objective
-        self._search = TargetSearch(self.strategy, rows, *of_run)
+        self._search = TargetSearch(self.strategy, rows, *of_run, budget_kind)
         self._grows = self._search.prepare_growth(learner.growth())
 
     @property
@@ -265,8 +271,8 @@ class Booster:
 
     @property
     def plans_rounds(self) -> bool:
-        """Whether the strategy has read `Step.n_rounds`, so that its choices may depend on it."""
-        return self._search.plans_rounds
+        """Whether choices may depend on the rounds planned: by `Step.n_rounds`, or by budgets."""
+        return self._search.plans_rounds or self.budget_kind != EQUAL
 
     @property
     def learner(self) -> Learner:
@@ -281,6 +287,8 @@ class Booster:
             "learning_rate": self.step_size.learning_rate,
             "smoothing": self.step_size.smoothing,
         }
+        if self.budget_kind != EQUAL:
+            settings["budget_kind"] = self.budget_kind
         if type(self.objective) is not AdaBoostMH:
             settings |= objective_facts(self.objective)
         if self.max_model_features is not None:
@@ -294,6 +302,11 @@ class Booster:
         """Train one more round, also beyond `n_rounds`; StrategyError if training has ended."""
         if self._stopped:
             raise StrategyError(f"training has ended in round {self._round}: {self._stopped}")
+        if self.budget_kind != EQUAL and self._round >= self.n_rounds:
+            raise StrategyError(
+                f"a {self.budget_kind} budget is for the {self.n_rounds:,} rounds planned, which "
+                "are trained; plan more, or take equal budgets"
+            )
         started = time.perf_counter()
         self._search.begin(self._round + 1)
         self._begin_round(self._round + 1)

@@ -20,6 +20,7 @@ from boostsample.kernels.array_layout import N_BINS
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of
 from boostsample.ledger import Ledger
 from boostsample.loop.grown_tree import GrownTree
+from boostsample.loop.round_budgets import EQUAL, least_budget, round_budget
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.planning.costs import finish_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
@@ -61,8 +62,9 @@ class TargetSearch:
         rng: np.random.Generator,
         max_model_features: int | None = None,
         objective: Objective | None = None,
+        budget_kind: str = EQUAL,
     ) -> None:
-        """Start the strategy; SettingError if a setting is out of range."""
+        """Start the strategy with the mean budget; SettingError if a setting is out of range."""
         self.objective = AdaBoostMH() if objective is None else objective
         self.round = 0
         self.hopeless = True
@@ -71,7 +73,8 @@ class TargetSearch:
         self.chosen: dict[int, None] = {}
         self._strategy = strategy
         self._run, self._pool = rows, pool
-        self._budget = budget
+        self._mean_budget = self._budget = budget
+        self._budget_kind = budget_kind
         self._n_rounds = n_rounds
         self._rng = rng
         self._most = max_model_features
@@ -79,24 +82,26 @@ class TargetSearch:
         self._learns = type(strategy).learn is not Strategy.learn
         self._n_searched = 0
         if max_model_features is not None and max_model_features < pool.n_features:
-            self._check(pool.n_examples, max_model_features)
+            few = Pool([FamilyInfo("", max_model_features, 0)], max_model_features, pool.n_examples)
+            limit = f"max_model_features={max_model_features}"
+            self._try(few, budget, f"{limit} leaves the strategy too few features")
+        least = least_budget(budget, budget_kind, n_rounds)
+        if least < budget:
+            self._try(pool, least, f"the smallest of the {budget_kind} budgets, {least:,}")
         self._start(None)
 
-    def _check(self, n_examples: int, n_features: int) -> None:
-        """SettingError if the strategy cannot search so few features."""
-        pool = Pool([FamilyInfo("", n_features, 0)], n_features, n_examples)
+    def _try(self, pool: Pool, budget: int, what: str) -> None:
+        """SettingError if the strategy cannot start with this pool and budget."""
         trial: Strategy = clone(self._strategy)
         try:
-            trial.start(pool, self._budget, self._n_rounds, np.random.default_rng(0))
+            trial.start(pool, budget, self._n_rounds, np.random.default_rng(0))
         except SettingError as error:
-            raise SettingError(
-                f"max_model_features={n_features} leaves the strategy too few features: {error}"
-            ) from error
+            raise SettingError(f"{what}: {error}") from error
 
     def _start(self, members: NDArray[np.int64] | None) -> None:
         pool = self._pool if members is None else self._pool.among(members)
         self._members, self._families = members, pool.families
-        self._strategy.start(pool, self._budget, self._n_rounds, self._rng)
+        self._strategy.start(pool, self._mean_budget, self._n_rounds, self._rng)
 
     def restore(self, chosen: Iterable[int]) -> None:
         """Go to where these features were chosen; the strategy starts anew where it did."""
@@ -116,6 +121,8 @@ class TargetSearch:
     def begin(self, number: int) -> None:
         """Begin a round."""
         self.round, self.rows, self.hopeless = number, [], True
+        kind = self._budget_kind
+        self._budget = round_budget(self._mean_budget, kind, number, self._n_rounds)
 
     def __call__(
         self, targets: Targets, two_sided: bool = False, limits: LeafLimits | None = None
@@ -219,7 +226,7 @@ class TargetSearch:
         """
         strategy = self._strategy
         found = strategy.one_sample(self._pool, self._budget)
-        known = self._most is None and self.objective.grows
+        known = self._most is None and self.objective.grows and self._budget_kind == EQUAL
         if n_leaves >= 2 and known and found is not None and not self._learns:
             self._n_searched, scheme = found
             budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses

@@ -25,6 +25,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
 from boostsample.loop.booster import Booster
+from boostsample.loop.round_budgets import EQUAL
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
 from boostsample.rows.sampling_schemes import known_scheme, unbiased_scheme
@@ -92,6 +93,11 @@ def check_request(plan: Plan, repeats: int, scheme: str) -> None:
         raise SettingError(
             "a calibration needs exactly one strategy and one repetition, got "
             f"{', '.join(names)} and repeats={plan.repeats}; calibrate each in a separate run"
+        )
+    if plan.budget_kind != EQUAL:
+        raise SettingError(
+            f"a calibration needs the same budget in each round, got {plan.budget}; leave out "
+            f":{plan.budget_kind}"
         )
     check_count("repeats", repeats, MOST_REPEATS, 2)
     unbiased_scheme(scheme)

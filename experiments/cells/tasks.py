@@ -23,6 +23,7 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
+from boostsample.loop.round_budgets import EQUAL
 from boostsample.names import short_name
 from boostsample.registry import make_objective
 
@@ -41,13 +42,14 @@ class CellTask:
 
     variant: Variant  # the strategy with concrete settings
     repetition: int
-    budget: int  # looks per search
+    budget: int  # mean looks per search
     plan: Plan = field(repr=False)  # of its setup
     facts: Mapping[str, Any] = field(repr=False)  # all that determines its bits, as JSON takes it
     points: tuple[int, ...] = field(repr=False)  # numbers of stumps to score, as in `cell_file`
     marks: tuple[int, ...] = ()
     history: bool = False  # whether to keep the history rows
     regret: int | None = None  # see `rounds_of_regret`
+    budget_kind: str = EQUAL  # see `boostsample.loop.round_budgets`
 
     @cached_property
     def key(self) -> str:
@@ -170,16 +172,18 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
 
     def task(variant: Variant, repetition: int, points: tuple[int, ...]) -> CellTask:
         budget = prepared.budget(variant, repetition)
+        kind = prepared.budget_kind(variant, repetition)
         stream = variant.stream(data.seeded_by, plan.seed, repetition).entropy
         facts = {
             **common,
             "split": splits[repetition],
             "strategy": _strategy_facts(variant),
             "budget": budget,
+            **({} if kind == EQUAL else {"budget_kind": kind}),  # keys of equal ones are as before
             "repetition": repetition,
             "stream": str(stream),
         }
-        counts = plan.marks, plan.history, plan.regret
+        counts = plan.marks, plan.history, plan.regret, kind
         return CellTask(variant, repetition, budget, plan, facts, points, *counts)
 
     groups = []

@@ -35,7 +35,7 @@ from boostsample.records import Round, Term
 from boostsample.registry import make_objective
 
 PASSED_COST = "its last round passed max_cost and is left out"
-PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
+PLANS_ROUNDS = "the strategy or its budgets depend on the number of rounds planned"
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
 _MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
@@ -120,6 +120,7 @@ class TrainingSplit:
             learner,
             n_rounds=task.n_rounds,
             budget=task.budget,
+            budget_kind=task.budget_kind,
             weight_init=plan.weights,
             rng=np.random.default_rng(rng),
             groups=None if groups is None else groups[self.train_rows],

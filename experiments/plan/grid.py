@@ -33,6 +33,7 @@ from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_mark
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
+from boostsample.loop.round_budgets import split_budget
 from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {
@@ -111,7 +112,9 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
 
 def _comparable(name: str, value: Any) -> Any:
     """An entry in a form that is equal for equal meanings."""
-    return tuple(map(parse_budget, value)) if name == "budget" else value
+    if name != "budget":
+        return value
+    return tuple((parse_budget(mean), kind) for mean, kind in map(split_budget, value))
 
 
 def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:

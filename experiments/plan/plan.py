@@ -28,6 +28,7 @@ from boostsample.experiments.data.table_reader import (
 )
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
+from boostsample.loop.round_budgets import EQUAL, least_budget, split_budget
 from boostsample.loop.run_limits import RunLimits
 from boostsample.output_codes import ONE_VS_REST, check_code_settings
 from boostsample.registry import make_objective
@@ -85,6 +86,8 @@ class Plan:
     budget : str, int or None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None: each strategy's default, 10 N except for `full`.
+        ``"10N:growing"`` and ``"10N:shrinking"`` vary by round with the same total, see
+        `boostsample.loop.round_budgets`.
     weights : {"balanced", "uniform"}
         Initial label weights, `weight_init` elsewhere.
     learner : str
@@ -202,11 +205,18 @@ class Plan:
         check_code_settings(self.code, self.decoding)
         RunLimits(**self.limits)
         if self.budget is not None:
-            parse_budget(self.budget)
+            mean, kind = split_budget(self.budget)
+            parse_budget(mean)
+            least_budget(2, kind, self.n_rounds)
         if self.bank != Variant(AUTO_BANK):
             bank_settings(self.bank.name, self.bank.settings)
         check_different(self.variants)
         for variant in self.variants:
+            if variant.grid and self.budget_kind != EQUAL:
+                raise SettingError(
+                    f"strategies are tuned and charged at equal budgets, got {self.budget} and a "
+                    f"tuning grid of {variant.name}; leave one of them out"
+                )
             for trained in variant.trained:
                 trained.strategy()
 
@@ -286,8 +296,15 @@ class Plan:
         return self.marks[-1]
 
     def looks(self, n_examples: int) -> int | None:
-        """The looks per search on N training examples; None if no budget is given."""
-        return None if self.budget is None else budget_looks(self.budget, n_examples)
+        """The mean looks per search on N training examples; None if no budget is given."""
+        if self.budget is None:
+            return None
+        return budget_looks(split_budget(self.budget)[0], n_examples)
+
+    @property
+    def budget_kind(self) -> str:
+        """Whether the budgets of rounds are equal, see `boostsample.loop.round_budgets`."""
+        return EQUAL if self.budget is None else split_budget(self.budget)[1]
 
 
 def setting_text(value: Any) -> str:

@@ -22,6 +22,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import hashed_seed
+from boostsample.loop.round_budgets import EQUAL, least_budget, round_budgets_note
 from boostsample.names import is_in_file, parse_name
 from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import default_families, families_by_name, local_classes, named_class
@@ -84,16 +85,27 @@ class Prepared:
         return pool_of_families(sizes, len(self.splits[repetition][0]))
 
     def budget(self, variant: Variant, repetition: int) -> int:
-        """The looks that a strategy may spend on one search of a repetition.
+        """The mean looks that a strategy may spend on one search of a repetition.
 
         A yardstick has what it needs, whatever the others may spend.
         """
         pool = self.pool(repetition)
         looks = self.plan.looks(pool.n_examples)
-        whole = pool.n_features * pool.n_examples
-        if looks is None or (variant.name in _YARDSTICKS and looks < whole):
+        if looks is None or self._needs_more(variant, pool, looks):
             return variant.strategy().default_budget(pool)
         return looks
+
+    def budget_kind(self, variant: Variant, repetition: int) -> str:
+        """The kind of `budget`; those of a yardstick that needs more are equal."""
+        pool = self.pool(repetition)
+        looks = self.plan.looks(pool.n_examples)
+        is_equal = looks is None or self._needs_more(variant, pool, looks)
+        return EQUAL if is_equal else self.plan.budget_kind
+
+    def _needs_more(self, variant: Variant, pool: Pool, looks: int) -> bool:
+        """Whether a strategy is a yardstick that no budget of this mean pays for in each round."""
+        least = least_budget(looks, self.plan.budget_kind, self.plan.n_rounds)
+        return variant.name in _YARDSTICKS and least < pool.n_features * pool.n_examples
 
     @property
     def learner_in_use(self) -> str:
@@ -216,9 +228,15 @@ def prepare(
         for trained in variant.trained:
             with faults.at(""):
                 stream = np.random.default_rng(trained.stream(data.seeded_by, plan.seed, at))
-                trained.check_start(pool, everything.budget(trained, at), plan.n_rounds, stream)
+                budget, kind = everything.budget(trained, at), everything.budget_kind(trained, at)
+                trained.check_start(pool, budget, plan.n_rounds, stream)
+                if kind != EQUAL:
+                    least = least_budget(budget, kind, plan.n_rounds)
+                    trained.check_start(pool, least, plan.n_rounds, np.random.default_rng(0))
                 everything.settings_in_use(trained)
     faults.raise_all()
+    if plan.budget_kind != EQUAL:
+        notes.append(round_budgets_note(str(plan.budget)))
     if plan.regret is not None:
         notes.append(
             f"regret: in some rounds all {everything.n_features:,} features are searched on all "

@@ -25,6 +25,7 @@ from boostsample.experiments.results.titles import counted, label_of, learner_la
 from boostsample.experiments.tables.comparison_tables import kept_settings, searches_and_terms
 from boostsample.experiments.tables.tables import Table, mean_std
 from boostsample.files.atomic import slug
+from boostsample.loop.round_budgets import EQUAL, split_budget
 from boostsample.names import is_in_file, split_name
 from boostsample.registry import registered_class
 
@@ -86,7 +87,10 @@ def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
         families = str(data["families"][0]["name"])
     budgets: dict[str, list[str]] = {}
     for strategy in data["strategies"]:
-        budgets.setdefault(_different(strategy["budget"]), []).append(label_of(strategy))
+        kind = split_budget(strategy.get("round_budgets", ""))[1]
+        looks = f"{_different(strategy['budget'])} looks a search"
+        text = looks if kind == EQUAL else f"{looks} on average, {kind}"
+        budgets.setdefault(text, []).append(label_of(strategy))
     usual = max(budgets, key=lambda looks: len(budgets[looks]))
     others = [f"{', '.join(who)}: {looks}" for looks, who in budgets.items() if looks != usual]
     shape = data["shape"][1:]
@@ -96,7 +100,7 @@ def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
         _different(data["n_test"]),
         f"{len(data['classes']):,}",
         f"{total:,}: {families}",
-        "\n".join([f"{usual} looks a search", *others]),
+        "\n".join([usual, *others]),
     )
 
 
@@ -153,7 +157,7 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
         f"{settings['repeats']:,}",
         "10 N looks (full: all it needs)"
         if budget is None
-        else f"{budget} looks".replace("N", " N"),
+        else f"{budget} looks".replace("N", " N").replace(":", " "),
         str(settings["weights"]),
         str(settings["seed"]),
     )

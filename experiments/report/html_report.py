@@ -24,7 +24,7 @@ from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import Item, title_of
-from boostsample.experiments.results.budgets import budgets_of
+from boostsample.experiments.results.budgets import budgets_of, varying_budgets
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import (
     Results,
@@ -160,8 +160,16 @@ def _lead(folders: Sequence[Results], sources: Sequence[Results]) -> str:
 
 def _budgets(sources: Sequence[Results]) -> str:
     """The budgets of all strategies in words."""
-    if any("budget" in source.settings.get("axes", ()) for source in sources):
-        return "several budgets of looks"
+    varying = dict.fromkeys(
+        sentence
+        for source in sources
+        for name in source.names
+        for sentence in varying_budgets(source.settings_of(name))
+    )
+    several = any("budget" in source.settings.get("axes", ()) for source in sources)
+    if several or varying:
+        kinds = f" ({'; '.join(varying)})" if varying else ""
+        return f"{'several budgets' if several else 'a budget'} of looks{kinds}"
     others: dict[str, None] = {}
     for source in sources:
         for name in source.names:

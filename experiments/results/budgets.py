@@ -7,19 +7,20 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from boostsample.experiments.results.titles import label_of
+from boostsample.loop.round_budgets import round_budgets_note
 
 
 def budgets_of(facts: Mapping[str, Any]) -> dict[str, list[str]]:
     """Labels of strategies by their budget of a search in multiples of N, most common first.
 
-    `facts` is an entry of ``data_sets``, of one setup or joined. Strategies with the budget that
-    their label names are left out of joined ones.
+    Budgets that vary by round are as they were given. `facts` is an entry of ``data_sets``, of one
+    setup or joined. Strategies with the budget that their label names are left out of joined ones.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for strategy in facts.get("strategies", ()):
         if "budget" not in strategy:  # of an older folder
             continue
-        groups.setdefault(_text(strategy["budget"], facts["n_train"]), []).append(strategy)
+        groups.setdefault(_text(strategy, facts["n_train"]), []).append(strategy)
     named = any("named_budget" in strategy for of in groups.values() for strategy in of)
     if named:
         groups = {
@@ -46,12 +47,20 @@ def budgets_note(facts: Mapping[str, Any], labels: Collection[str]) -> str:
     return f"budgets of a search differ: {listed} looks"
 
 
-def _text(budgets: Collection[int], sizes: Collection[int]) -> str:
-    """A budget as a multiple of N, to four digits.
+def varying_budgets(facts: Mapping[str, Any]) -> list[str]:
+    """A sentence on each of the budgets that vary by round, see `round_budgets`."""
+    given = dict.fromkeys(of.get("round_budgets", "") for of in facts.get("strategies", ()))
+    return [round_budgets_note(budget) for budget in given if budget]
 
-    >>> _text([13470, 13480], [1347, 1348])
+
+def _text(strategy: Mapping[str, Any], sizes: Collection[int]) -> str:
+    """A budget as a multiple of N, to four digits; with its kind as it was given.
+
+    >>> _text({"budget": [13470, 13480]}, [1347, 1348])
     '10 N'
     """
-    pairs = zip(budgets, sizes, strict=False)
+    if "round_budgets" in strategy:
+        return str(strategy["round_budgets"]).replace("N", " N")
+    pairs = zip(strategy["budget"], sizes, strict=False)
     multiple = statistics.fmean(looks / size for looks, size in pairs)
     return f"{float(f'{multiple:.4g}'):,g} N"

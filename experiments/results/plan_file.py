@@ -37,6 +37,7 @@ from boostsample.experiments.results.titles import counted
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.round_budgets import EQUAL
 
 FORMAT = 3
 """Version of results folders of one setup."""
@@ -130,6 +131,7 @@ def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
     """A strategy with its parameters; the tuned ones are listed with the grid instead."""
     tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
     grid = [tried.settings_text for tried in variant.grid]
+    kind = prepared.budget_kind(variant, 0)
     return {
         "strategy": variant.row_name,
         "settings": variant.settings_text,
@@ -139,6 +141,7 @@ def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
             if key not in tuned
         },
         "settings_in_use": prepared.settings_in_use(variant),
+        **({} if kind == EQUAL else {"round_budgets": str(prepared.plan.budget)}),
         "budget": [
             min(prepared.budget(trained, repetition) for trained in variant.trained)
             for repetition in range(prepared.plan.repeats)

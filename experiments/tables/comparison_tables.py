@@ -62,8 +62,9 @@ def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
 
 def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int, on_demand: bool) -> tuple[str, ...]:
     values = [f"{sum(run.values for run in runs) / n_rounds:,.0f}"] if on_demand else []
+    kinds = {run.cell.facts.get("budget_kind", "") for run in runs if isinstance(run, Run)}
     return (
-        f"{statistics.fmean(run.budget for run in runs):,.0f}",
+        " ".join([f"{statistics.fmean(run.budget for run in runs):,.0f}", *filter(None, kinds)]),
         *(f"{sum(run.looks[purpose] for run in runs) / n_rounds:,.0f}" for purpose in LOOKS),
         *values,
         f"{1000 * sum(run.seconds for run in runs) / n_rounds:.2f}",

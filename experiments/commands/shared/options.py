@@ -99,8 +99,8 @@ learner_option = click.option(
 budget_option = click.option(
     "--budget",
     metavar="LOOKS|10N",
-    help="Looks per search, at least N, the number of training examples.  [default: 10N; for full, "
-    "what it needs]",
+    help="Looks per search, at least N, the number of training examples; 10N:growing from 5 N to "
+    "15 N over the rounds, 10N:shrinking back.  [default: 10N; for full, what it needs]",
 )
 weights_option = click.option(
     "--weight-init",

@@ -109,6 +109,7 @@ def test_what_changes_no_bit_changes_no_key(data: Dataset, settings: dict[str, A
     [
         {"marks": (3, 10)},
         {"budget": "9N"},
+        {"budget": "10N:growing"},
         {"weights": "uniform", "strategies": "laminating"},
         {"seed": 1},
         {"learning_rate": 0.5},

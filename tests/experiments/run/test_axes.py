@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,18 @@ from boostsample.experiments.plan.grid import combined_grid, grid_entries, read_
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.report.facts import facts_of_comparison
+from boostsample.experiments.report.html_report import _budgets
+from boostsample.experiments.results.budgets import budgets_of
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import make_results, read_results
 from boostsample.experiments.run import comparison
 from boostsample.experiments.run.comparison import compare, tasks_by_bank
+from boostsample.experiments.tables.comparison_tables import looks_table
 from boostsample.experiments.tables.score_tables import result_table
+from boostsample.experiments.tables.tables import Table
+from boostsample.loop.round_budgets import round_budget
 from tests.experiments.conftest import CommandLine
 from tests.experiments.small_runs import thirds, timeless
 
@@ -98,6 +105,91 @@ def test_setups_share_the_bank_of_a_split(data: Dataset, monkeypatch: pytest.Mon
     assert len(made) == 1  # the split is fixed
     compare(data, Plan(**SMALL, axes={"bank": AXES["bank"], "budget": ("1N", "3N")}))
     assert len(made) == 3
+
+
+def test_budgets_that_vary_by_round_are_named_and_keep_the_total(data: Dataset) -> None:
+    """Four features on 90 examples: `full` needs 450 looks, more than the budgets of 2 N."""
+    plan = Plan(**SMALL, axes={"budget": ("2N", "2N:growing", "2N:shrinking")})
+    prepared = prepare_setups(data, plan)
+    kinds = {
+        task.key: task.facts.get("budget_kind")
+        for _, tasks in tasks_by_bank(prepared)
+        for task in tasks
+        if task.variant.name == "laminating"
+    }
+    assert sorted(map(str, kinds.values())) == sorted(["None", "growing", "shrinking"] * 2)
+    results = compare(data, plan)
+    runs = [run for run in results.runs if run.variant.name == "laminating"]
+    for run in runs:
+        course = [
+            round_budget(180, run.cell.facts.get("budget_kind", "equal"), t, 5) for t in range(1, 6)
+        ]
+        looks = run.cell.arrays["looks_search"]
+        assert all(0.9 * most <= spent <= most for spent, most in zip(looks, course, strict=True))
+    (joined,) = joined_results([results])
+    notes = joined.settings_of(joined.names[0])["notes"]
+    assert (
+        "budget 2N:growing: budgets grow from 1 N to 3 N over the rounds; the total is that of 2 N"
+        in notes
+    )
+    (table,) = result_table([joined], "loss", rows="budget")
+    assert [row[0] for row in table.rows] == ["2N", "2N:growing", "2N:shrinking"]
+    assert any(
+        note.endswith(
+            ": full (budget=2N), full (budget=2N:growing), full (budget=2N:shrinking) 5 N"
+        )
+        for note in table.notes
+    )
+    column = looks_table(joined).rows
+    assert [row[1] for row in column if "laminating" in row[0]] == [
+        "180",
+        "180 growing",
+        "180 shrinking",
+    ]
+
+
+def test_a_budget_that_varies_is_never_an_equal_one(data: Dataset) -> None:
+    results = compare(
+        data, Plan(**{**SMALL, "strategies": parse_names("laminating")}, budget="2N:growing")
+    )
+    facts = results.settings_of(results.names[0])
+    assert budgets_of(facts) == {"2 N:growing": ["laminating"]}
+    assert _budgets([results]) == (
+        "a budget of looks (budget 2N:growing: budgets grow from 1 N to 3 N over the rounds; the "
+        "total is that of 2 N)"
+    )
+    (data_sets, *_) = facts_of_comparison([results], [results])
+    assert isinstance(data_sets, Table)
+    assert data_sets.rows[0][-1] == "180 looks a search on average, growing"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"budget": "2N:rising"}, "unknown kind of a budget 'rising' .*known: growing, shrinking"),
+        ({"budget": "2N:growing", "marks": (1,)}, "at least 2 looks and 2 rounds, got 2 and 1"),
+        ({"budget": "2N:growing", "tune": True}, "at equal budgets, got 2N:growing and a tuning"),
+    ],
+)
+def test_budgets_that_cannot_vary(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Plan(**{"strategies": parse_names("ucb"), **settings})
+
+
+def test_a_strategy_that_needs_its_budget_in_each_round_is_refused(data: Dataset) -> None:
+    plan = Plan(strategies=parse_names("adaptive-pruning"), marks=(2, 5), budget="6N:growing")
+    with pytest.raises(SettingError, match=r"'adaptive-pruning' needs a budget .* got 270"):
+        prepare_setups(data, plan)
+
+
+def test_more_rounds_of_a_budget_that_varies_are_trained_anew(
+    tmp_path: Path, data: Dataset
+) -> None:
+    plan = Plan(strategies=parse_names("laminating"), marks=(2, 3, 5), repeats=1, budget="2N:growing")
+    compare(data, replace(plan, marks=(2, 3)), results=tmp_path / "F")
+    grown, straight = compare(data, plan, results=tmp_path / "F"), compare(data, plan)
+    assert timeless(grown) == timeless(straight)
+    assert "its budgets depend on the number of rounds planned" in str(grown.runs[0].cell.about)
 
 
 def test_banks_that_are_the_same_are_refused(data: Dataset) -> None:
