@@ -185,7 +185,7 @@ def test_a_strategy_that_needs_its_budget_in_each_round_is_refused(data: Dataset
 def test_more_rounds_of_a_budget_that_varies_are_trained_anew(
     tmp_path: Path, data: Dataset
 ) -> None:
-    plan = Plan(strategies=parse_names("laminating"), marks=(2, 3, 5), repeats=1, budget="2N:growing")
+    plan = Plan(strategies=parse_names("laminating"), marks=(2, 3, 5), budget="2N:growing")
     compare(data, replace(plan, marks=(2, 3)), results=tmp_path / "F")
     grown, straight = compare(data, plan, results=tmp_path / "F"), compare(data, plan)
     assert timeless(grown) == timeless(straight)
