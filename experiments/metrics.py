@@ -46,7 +46,7 @@ from __future__ import annotations
 
 import inspect
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -288,6 +288,7 @@ class Metric:
     own: Callable[[Any, Any], float] | None = None  # of the user, see `declare_metric`
     of: str = ""  # what `own` reads beside the truth, one of `READ`
     named: str = ""  # the column, if it is not `name`
+    stored: bool = False  # whether it is of the user, and known by its values in a folder
 
     @property
     def column(self) -> str:
@@ -510,7 +511,7 @@ def metric_named(name: str) -> Metric:
 
     The latter two are added to `METRICS`. SettingError for an unknown name, or if it is taken.
     """
-    if name in METRICS and METRICS[name].own is None:
+    if name in METRICS:
         return METRICS[name]
     if is_in_file(name):
         function = object_in_file("metric", name)
@@ -526,23 +527,36 @@ def metric_named(name: str) -> Metric:
 
 def add_metric(name: str, function: Callable[..., float]) -> Metric:
     """Add a metric of the user to `METRICS`; SettingError if its name or column is taken."""
-    facts = vars(function).get("metric", {})
-    title = facts.get("title", name)
-    metric = Metric(
-        name,
-        f"{title} of the test examples, of another source",
-        title,
-        title,
-        better=facts.get("better", -1),
-        decimals=facts.get("decimals", 4),
-        own=function,
-        of=facts.get("of", READ[0]),
-    )
-    taken = {known.column for known in METRICS.values() if known.own is None}
-    if metric.column in {*taken, *_COLUMNS_OF_RUNS}:
+    facts = {"title": name, "better": -1, "decimals": 4, "of": READ[0]}
+    metric = _of_user(name, **{**facts, **vars(function).get("metric", {})}, own=function)
+    if _is_taken(metric):
         raise SettingError(f"the name of the metric {name!r} is taken; rename the function")
     METRICS[name] = metric
     return metric
+
+
+def _of_user(name: str, title: str, better: int, decimals: int, **others: Any) -> Metric:
+    about = f"{title} of the test examples, of another source"
+    return Metric(name, about, title, title, better=better, decimals=decimals, **others)
+
+
+def _is_taken(metric: Metric) -> bool:
+    """Whether a metric of ours, or another column, has the column of one of a user."""
+    ours = (known for known in METRICS.values() if known.own is None and not known.stored)
+    return metric.column in {*(known.column for known in ours), *_COLUMNS_OF_RUNS}
+
+
+def stored_facts(metric: Metric) -> dict[str, Any]:
+    """What a results folder keeps of a metric of the user, for `add_stored`."""
+    return {name: getattr(metric, name) for name in ("name", "title", "better", "decimals")}
+
+
+def add_stored(facts: Mapping[str, Any]) -> Metric | None:
+    """Add a metric of a results folder to `METRICS`; None if one of ours has its name."""
+    metric = _of_user(**facts, stored=True)
+    if _is_taken(metric):
+        return None
+    return METRICS.setdefault(metric.name, metric)
 
 
 _COLUMNS_OF_RUNS = ("data", "strategy", "settings", "learner", "repetition", "stumps", "label")

@@ -137,6 +137,14 @@ _bank_option = click.option(
     help="Also measure the best edge of all features, at the scored numbers of rounds and every so "
     "many rounds; its searches are not charged.",
 )
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="FILE:NAME",
+    help="Also score the runs by a function, as in my_file.py:f, and keep its values with the "
+    "results; may be repeated.",
+)
 @click.option("--history", is_flag=True, help="Also write a row for each search.")
 @options.quiet_option
 @click.pass_context
@@ -243,6 +251,7 @@ def _plan(context: click.Context) -> Plan:
         "data": lambda names: tuple(map(DataSource.parse, names)),
         "strategies": parse_names,
         "families": parse_names,
+        "metrics": tuple,
         "rounds": parse_marks,
         "bank": lambda names: tuple(map(Variant.parse, names)),
     }
@@ -275,13 +284,16 @@ def _score_table(comparison: Results, metric: str) -> Table | None:
 
     None if no run has the metric.
     """
+    from boostsample.experiments.metrics import METRICS
+    from boostsample.experiments.results.runs import RESULT_COLUMNS
     from boostsample.experiments.tables.score_tables import result_table, score_table
 
     rows: Sequence[Mapping[str, Any]] = comparison.rows
-    if metric in ("auc", "regret"):  # which result rows lack
+    column = METRICS[metric].column
+    if column not in RESULT_COLUMNS:
         marks = comparison.settings["rounds"]
         rows = [row for row in comparison.curves if row["stumps"] in marks]
-        rows = [row for row in rows if not math.isnan(row[metric])]
+        rows = [row for row in rows if not math.isnan(row[column])]
         if not rows:
             return None
     if "axes" not in comparison.settings:
@@ -318,6 +330,7 @@ def _print_comparison(results: Results, prepared: Sequence[Prepared]) -> None:
         metrics.append("auc")
     if first.plan.regret is not None:
         metrics.append("regret")
+    metrics += [facts["name"] for facts in comparison.settings.get("metrics", ())]
     for metric in metrics:
         print_table(_score_table(comparison, metric))
     print_table(looks_table(comparison))

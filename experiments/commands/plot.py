@@ -106,12 +106,13 @@ def plot(
     Pictures of families, features, sampling, edges and margins need the cells of the folder. Those
     of features have a panel for each data set, the others show one data set.
     """
-    from boostsample.experiments.metrics import MAIN_METRICS, metric_named
+    from boostsample.experiments.metrics import MAIN_METRICS
     from boostsample.experiments.plots.axes import axis_figure
     from boostsample.experiments.plots.curves import curves_figure
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.ranks import ranks_figure
     from boostsample.experiments.plots.run_figures import features_figure
+    from boostsample.experiments.results.read_folder import metric_of_folders
     from boostsample.experiments.results.run_curves import AXES, parse_levels
     from boostsample.experiments.tables.renamed import parse_new_names
 
@@ -122,7 +123,7 @@ def plot(
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
-    measure = None if metric is None else metric_named(metric)
+    measure = None if metric is None else metric_of_folders(metric, results)
     score = None if measure is None or measure.own is None else (measure, data_dir)
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against

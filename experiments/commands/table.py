@@ -101,9 +101,8 @@ def table(
     Entries are mean (std) over repetitions. Each row marks the best entry and those that a paired
     test cannot tell from it; a note below the table describes the test.
     """
-    from boostsample.experiments.metrics import metric_named
     from boostsample.experiments.results.joined import joined_results
-    from boostsample.experiments.results.read_folder import read_results
+    from boostsample.experiments.results.read_folder import metric_of_folders, read_results
     from boostsample.experiments.results.run_curves import parse_levels
     from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.formats import FORMATS, one_by_one
@@ -111,7 +110,7 @@ def table(
     from boostsample.experiments.tables.renamed import parse_new_names, renamed_tables
     from boostsample.experiments.tables.score_tables import result_table, split_names
 
-    measure = metric_named(metric)
+    measure = metric_of_folders(metric, results)
     axis, levels = parse_levels(at)
     name, path = table_file(form, output, "tables", FORMATS, overwrite=overwrite)
     render = FORMATS[name].render

@@ -158,6 +158,7 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
         "bank": first.bank.label,
         "history": plan.history or None,
         "regret": plan.regret,
+        "metrics": list(plan.metrics) or None,
     }
     for key, name in GRID_ENTRIES.items():
         if name in plan.axes:
@@ -220,6 +221,8 @@ def _value(name: str, value: Any) -> Any:
         value = whole_number(name, value)
     elif name == "rounds":
         value = parse_marks(value) if isinstance(value, str) else tuple(value)
+    elif name == "metrics":
+        value = tuple([value] if isinstance(value, str) else value)
     elif name == "bank":
         value = Variant.parse(value)
     elif name == "budget":
@@ -331,6 +334,7 @@ _VALUES: dict[str, tuple[tuple[type, ...], str]] = {
     "max_cost": ((int, float), "a number of nominal seconds as in 60"),
     "regret": ((int,), "a whole number of rounds as in 10, or 0"),
     "score_every": ((int, float), "a percentage as in 1"),
+    "metrics": ((list, str), 'text as in "my_file.py:f", or an array of it'),
     "rounds": ((list, str), "an array of whole numbers as in [10, 100]"),
 }
 """Types of the other entries, and how messages describe them."""

@@ -26,6 +26,7 @@ from boostsample.experiments.data.table_reader import (
     check_file_option,
     split_data_text,
 )
+from boostsample.experiments.metrics import metric_named
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import make_learner
 from boostsample.loop.round_budgets import EQUAL, least_budget, split_budget
@@ -131,6 +132,9 @@ class Plan:
         Whether to measure the best edge of all features, without charge, see
         `boostsample.experiments.cells.tasks.rounds_of_regret`: 0 at the scored numbers of stumps, a
         larger number in each of its multiples, too. For stumps of AdaBoost.MH, without a lazy bank.
+    metrics : tuple of str
+        Metrics of the user by which runs are scored after training, beside those that all
+        comparisons have; see `boostsample.experiments.metrics.metric_named`.
     title : str
         Title of tables and reports.
     axes : mapping of str to tuple
@@ -167,6 +171,7 @@ class Plan:
     bank: Variant = field(default_factory=partial(Variant, AUTO_BANK))
     data: tuple[DataSource, ...] = (DataSource("digits"),)
     regret: int | None = None
+    metrics: tuple[str, ...] = ()
     title: str = ""
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
@@ -210,6 +215,12 @@ class Plan:
             least_budget(2, kind, self.n_rounds)
         if self.bank != Variant(AUTO_BANK):
             bank_settings(self.bank.name, self.bank.settings)
+        for name in self.metrics:
+            if metric_named(name).own is None:
+                raise SettingError(
+                    "metrics of a comparison must be functions of files, as in my_file.py:f, or of "
+                    f"entry points, got {name}; leave it out: boostsample table has ours"
+                )
         check_different(self.variants)
         for variant in self.variants:
             if variant.grid and self.budget_kind != EQUAL:

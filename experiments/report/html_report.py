@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import boostsample
 from boostsample.errors import BoostSampleError, DataError, printable
-from boostsample.experiments.metrics import MAIN_METRICS, METRICS
+from boostsample.experiments.metrics import AREA, MAIN_METRICS, METRICS, ranked_metrics
 from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing import check_drawing, describe, picture_bytes
 from boostsample.experiments.plots.ranks import ranks_figure
@@ -257,6 +257,7 @@ class _Report:
 
     def _summary(self) -> list[Item]:
         """The best strategies at the last level of each axis, and ranks over data sets."""
+        metrics = list(dict.fromkeys(m for part in self._parts.values() for m in _metrics(part)))
         rows = []
         for name, part in self._parts.items():
             for axis in _axes(part):
@@ -264,20 +265,27 @@ class _Report:
                 where = f"at {level} {axis}"
                 if axis == "stumps":
                     where = f"after {level} {counted(part.learners)}"
-                tables = (self._table(name, metric, axis) for metric in MAIN_METRICS)
-                rows.append((name, where, *map(_winner, tables)))
-        lowest = (f"lowest {METRICS[metric].title}" for metric in MAIN_METRICS)
-        best = Table("The best strategies", ("data set", "where", *lowest), tuple(rows))
+                entries = [
+                    _winner(self._table(name, metric, axis)) if metric in _metrics(part) else "-"
+                    for metric in metrics
+                ]
+                rows.append((name, where, *entries))
+        orders = {-1: "lowest", 0: "lowest", 1: "highest"}
+        heads = (f"{orders[METRICS[metric].better]} {METRICS[metric].title}" for metric in metrics)
+        best = Table("The best strategies", ("data set", "where", *heads), tuple(rows))
         return [_worded(_WORDS["summary"]), best, *self._ranks()]
 
     def _ranks(self) -> list[Item]:
         """Pictures of mean ranks, if there are several data sets."""
         pictures: list[Item] = []
-        for metric in MAIN_METRICS if len(self._parts) > 1 else ():
+        shared = set.intersection(*(set(_metrics(part)) for part in self._parts.values()))
+        metrics = [metric for metric in ranked_metrics() if metric in shared]
+        for metric in metrics if len(self._parts) > 1 else ():
             try:
                 figure = ranks_figure(self._sources, metric)
             except BoostSampleError as error:
-                return [f"Ranks across data sets are left out: {error}"]
+                of_metric = f", by {METRICS[metric].title}," if pictures else ""
+                return [*pictures, f"Ranks across data sets{of_metric} are left out: {error}"]
             caption = f"Mean ranks across data sets, by {METRICS[metric].title}."
             pictures.append(picture_item(figure, caption))
         return pictures
@@ -322,15 +330,18 @@ class _Report:
         return _Section(section_id, name, remarks, sections)
 
     def _at(self, name: str, axis: str) -> list[Item]:
-        """Loss and test error at equal stumps, looks, seconds or cost."""
+        """Loss, test error and metrics of the user at equal stumps, looks, seconds or cost."""
         part = self._parts[name]
-        figure = curves_figure([part], axis, charged=axis == "looks")
-        metrics = ["loss", "error"]
+        metrics = _metrics(part)
+        drawn = [metric for metric in metrics if metric != AREA]
+        figure = curves_figure([part], axis, drawn, charged=axis == "looks")
         if axis == "stumps" and part.has_curves:
             metrics.append("auc")
         against = counted(part.learners) if axis == "stumps" else axis
+        *others, last = ["Loss", "test error", *(METRICS[m].axis_title for m in drawn[2:])]
         caption = (
-            f"Loss and test error against {against}; bands: one standard deviation to each side."
+            f"{', '.join(others)} and {last} against {against}; bands: one standard deviation to "
+            "each side."
         )
         return [*self._scores(name, *metrics, axis=axis), picture_item(figure, caption)]
 
@@ -371,6 +382,17 @@ def _worded(text: str, learners: Sequence[str] = ()) -> str:
     """A text in the words for these learners, with single spaces."""
     words = {"counted": counted(learners), "stumps": chosen_by_searches(learners)}
     return " ".join(text.format(**words).split())
+
+
+def _metrics(part: Results) -> list[str]:
+    """The metrics of a report: loss, test error, those of the user, the area under the loss."""
+    names = [facts["name"] for facts in part.settings.get("metrics", ())]
+    known = [
+        name
+        for name in names
+        if METRICS[name].column in part.table and part.table[METRICS[name].column].notna().any()
+    ]
+    return [*MAIN_METRICS, *known, *([AREA] if part.has_curves else [])]
 
 
 def _axes(part: Results) -> tuple[str, ...]:

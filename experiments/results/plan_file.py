@@ -28,6 +28,7 @@ from boostsample.banks.bank_forms import AUTO_BANK, bank_record
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.common.machine import machine, versions
+from boostsample.experiments.metrics import metric_named, stored_facts
 from boostsample.experiments.plan.plan import LIMITS, Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
@@ -81,6 +82,7 @@ def _bank_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
 
 def _settings(plan: Plan) -> dict[str, Any]:
     """The settings that all data sets share."""
+    metrics = [stored_facts(metric_named(name)) for name in plan.metrics]
     return {
         "learner": plan.learner,
         "rounds": list(plan.marks),
@@ -93,6 +95,7 @@ def _settings(plan: Plan) -> dict[str, Any]:
         "history": plan.history,
         **({} if plan.score_every is None else {"score_every": plan.score_every}),
         **({} if plan.regret is None else {"regret": plan.regret}),
+        **({"metrics": metrics} if metrics else {}),
     }
 
 
@@ -305,7 +308,7 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
         kept = all(value in values for value in was)
         if name == "rounds":
             kept = set(old[name]) <= rounds
-        if not kept and name not in ("score_every", "regret"):
+        if not kept and name not in ("score_every", "regret", "metrics"):
             texts = (", ".join(map(_text, listed)) for listed in (was, values))
             faults.append("{} was {}, is {}".format(name, *texts))
     names = sorted({search[:3] for search in lost} - {search[:3] for search in now})

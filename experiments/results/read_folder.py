@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from boostsample.errors import DataError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
-from boostsample.experiments.metrics import RANK_METRICS
+from boostsample.experiments.metrics import RANK_METRICS, Metric, add_stored, metric_named
 from boostsample.experiments.results.plan_file import (
     finished_record,
     plan_of_bytes,
@@ -225,6 +225,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
             return results
         for data in record["data_sets"]:
             data["name"] = _spelled(data["name"])
+        stored = _stored_metrics(record)
+        schema = (*schema, *(Column(metric.column, float, metric.about) for metric in stored))
         table = _typed(folder / TABLE, schema, record)
         history = _texts(folder / HISTORY) if record.get("history") else []
     except FileNotFoundError as error:
@@ -237,6 +239,18 @@ def read_results(path: str | os.PathLike[str]) -> Results:
     except _MALFORMED as error:
         raise DataError(f"results in '{folder}' cannot be read: {one_line(error)}") from error
     return Results(record, table, history)
+
+
+def metric_of_folders(name: str, folders: Iterable[str | os.PathLike[str]]) -> Metric:
+    """A metric by name, also of those that results folders have stored; see `metric_named`."""
+    for folder in folders:
+        _stored_metrics(read_plan(Path(folder)) or {})
+    return metric_named(name)
+
+
+def _stored_metrics(record: Mapping[str, Any]) -> list[Metric]:
+    """The metrics of the user that a folder has, which then are in `METRICS`."""
+    return list(filter(None, map(add_stored, record.get("metrics", ()))))
 
 
 def _texts(path: Path) -> list[dict[str, str]]:

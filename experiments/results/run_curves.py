@@ -181,9 +181,12 @@ class Curves:
             raise unknown("metric", metric, METRICS)
         if axis not in AXES:
             raise unknown("axis", axis, AXES)
-        if metric == "regret" and not self.table[metric].notna().any():
+        column = METRICS[metric].column
+        is_optional = metric == "regret" or METRICS[metric].stored
+        if is_optional and (column not in self.table or not self.table[column].notna().any()):
+            option = "--regret" if metric == "regret" else "--metric"
             raise DataError(
-                f"the runs on {self.data} have no regret; run boostsample compare with --regret"
+                f"the runs on {self.data} have no {metric}; run boostsample compare with {option}"
             )
         if metric == axis:
             raise SettingError(f"all strategies have the same {metric} at equal {axis}")

@@ -39,7 +39,7 @@ def read_scored(
     no cells, or if the data have changed. Costs a bank of the features for each repetition.
     """
     results = with_runs(read_results(path), path)
-    return scored_results(results, _prepared(results, path, data_dir), metric)
+    return scored_results(results, _prepared(results, path, data_dir), [metric])
 
 
 def read_model(
@@ -88,33 +88,38 @@ def _prepared(
                 f"the data set {data.data.name} is not that of the runs in '{path}'; give the same "
                 "files, or run the comparison again"
             )
+    return prepared
+
+
+def scored_results(
+    results: Results, prepared: Sequence[Prepared], metrics: Sequence[Metric]
+) -> Results:
+    """Results that have runs, with columns of metrics of the user."""
     # Setups of a grid share families and splits: one of each data set is enough.
-    return list({data.data.name: data for data in prepared}.values())
-
-
-def scored_results(results: Results, prepared: Sequence[Prepared], metric: Metric) -> Results:
-    """Results that have runs, with a column of a metric of the user."""
-    for data in prepared:
+    for data in {data.data.name: data for data in reversed(prepared)}.values():
         runs_of_data = [run for run in results.runs if run.data == data.data.name]
         for repetition in sorted({run.repetition for run in runs_of_data}):
             split = TrainingSplit(data, repetition, n_jobs=n_threads(-1))
             for run in runs_of_data:
                 if run.repetition == repetition:
-                    run.scores[metric.column] = _scores(split, run.cell, repetition, metric)
+                    run.scores |= _scores(split, run.cell, repetition, metrics)
     rows = [row for run in results.runs for row in run.table_rows(results.settings["rounds"])]
     columns = [Column(name, float, name) for name in results.runs[0].scores]
     return replace(results, table=table_frame(rows, (*TABLE_SCHEMA, *columns)))
 
 
-def _scores(split: TrainingSplit, cell: Cell, repetition: int, metric: Metric) -> dict[int, float]:
-    """The metric on the test examples at the scored numbers of stumps."""
+def _scores(
+    split: TrainingSplit, cell: Cell, repetition: int, metrics: Sequence[Metric]
+) -> dict[str, dict[int, float]]:
+    """The metrics on the test examples, by column and scored number of stumps."""
     scores = Scores(split.bank, split.test_rows, int(cell.about["n_labels"]))
     y, code = split.prepared.data.y[split.test_rows], split.prepared.code(repetition)
-    values = {}
+    values: dict[str, dict[int, float]] = {metric.column: {} for metric in metrics}
     for stumps, terms in enumerate(cell.terms(), start=1):
         scores.add(terms)
         if stumps in cell.errors:
             current = scores.current()
             decoded = current if code is None else code.decode(current)
-            values[stumps] = own_score(metric, y, decoded)
+            for metric in metrics:
+                values[metric.column][stumps] = own_score(metric, y, decoded)
     return values

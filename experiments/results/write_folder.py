@@ -25,7 +25,6 @@ from boostsample.experiments.results.read_folder import (
     read_plan,
     read_results,
 )
-from boostsample.experiments.results.runs import TABLE_COLUMNS
 from boostsample.files.atomic import TEMPORARY, atomic_file
 from boostsample.hashing import sha256_of_bytes
 
@@ -147,7 +146,7 @@ class ResultsFolder:
         """
         if self._is_written(results):
             return
-        tables = {TABLE: _csv(TABLE_COLUMNS, results.table.to_dict("records"))}
+        tables = {TABLE: _csv(results.table.columns, results.table.to_dict("records"))}
         if results.settings.get("history"):
             columns = dict.fromkeys(key for row in results.history for key in row)
             tables[HISTORY] = _csv(columns, results.history)
@@ -199,7 +198,8 @@ def _wanted(record: Mapping[str, Any]) -> list[Any]:
         for data in record["data_sets"]
         for strategy in data["strategies"]
     ]
-    return [record["rounds"], record.get("score_every"), record.get("history"), cells]
+    optional = [record.get(name) for name in ("score_every", "history", "metrics")]
+    return [record["rounds"], *optional, cells]
 
 
 def _csv(columns: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> bytes:

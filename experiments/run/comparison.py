@@ -35,12 +35,14 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
+from boostsample.experiments.metrics import add_metric, metric_named
 from boostsample.experiments.plan.grid import GRID_ENTRIES, combined_grid, grid_entries
 from boostsample.experiments.plan.plan import DataSource, Plan, whole_number
 from boostsample.experiments.plan.prepared import Prepared, prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import Results, make_results
+from boostsample.experiments.results.scored_runs import scored_results
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.backends import (
     Backend,
@@ -123,8 +125,8 @@ def compare(
         See `open_backend`.
     **settings
         Settings of the plan, named as the entries of a grid file: ``strategies``, a list of names
-        and instances of `Strategy`, ``rounds``, ``repeats``, ``budget``, ``learner``, ..., of axes
-        also a list of values; and ``n_jobs``.
+        and instances of `Strategy`, ``metrics``, a list of names and functions, ``rounds``,
+        ``repeats``, ``budget``, ``learner``, ..., of axes also a list of values; and ``n_jobs``.
 
     Returns
     -------
@@ -183,6 +185,7 @@ def plan_of_settings(settings: Mapping[str, Any]) -> Plan:
         "rounds": lambda marks: tuple(listed(marks)),
         "bank": lambda banks: tuple(map(Variant.of, listed(banks))),
         "max_looks": partial(whole_number, "max_looks"),
+        "metrics": lambda metrics: tuple(map(_metric_name, listed(metrics))),
     }
     options: dict[str, Any] = {}
     for name, value in settings.items():
@@ -192,6 +195,11 @@ def plan_of_settings(settings: Mapping[str, Any]) -> Plan:
         options[name] = parsers[name](value) if name in parsers else value
     n_jobs = options.pop("n_jobs", None)
     return replace(combined_grid(None, options), n_jobs=n_jobs)
+
+
+def _metric_name(metric: str | Callable[..., float]) -> str:
+    """The name of a metric; a function is added under its name."""
+    return metric if isinstance(metric, str) else add_metric(metric.__name__, metric).name
 
 
 def listed(values: Any) -> Sequence[Any]:
@@ -234,6 +242,10 @@ def compare_all(
             f"{results.missing:,} cells were removed or damaged during the run; run the same "
             "command again"
         )
+    metrics = [metric_named(name) for name in prepared[0].plan.metrics]
+    if metrics:
+        report("scoring by metrics of the user", 0, 0)
+        results = scored_results(results, prepared, metrics)
     return replace(results, settings=finished_record(record, results.runs))
 
 

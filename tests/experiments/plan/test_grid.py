@@ -123,6 +123,7 @@ WRONG = {
         "max_looks: max_looks must be a whole number as in 1e9, got 1.5",
     ),
     "no cost": ("max_cost = 0", "max_cost: max_cost must be above 0 and finite, got 0"),
+    "our metric": ('metrics = "error"', "metrics: metrics of a comparison must be functions of"),
     "no looks": ("max_looks = 0", "max_looks: max_looks must be an integer at least 1, got 0"),
     "seconds": ("max_seconds = 0", "max_seconds: max_seconds must be above 0 and finite, got 0"),
     "flag": ("history = 1", "history: history must be true or false, got 1"),

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from boostsample import registry
-from boostsample.errors import SettingError
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.metrics import (
     METRICS,
@@ -24,9 +24,13 @@ from boostsample.experiments.metrics import (
 )
 from boostsample.experiments.results.read_folder import read_results, read_runs
 from boostsample.experiments.results.scored_runs import read_model, read_scored
+from boostsample.experiments.run.comparison import compare
+from boostsample.experiments.tables.score_tables import result_table
 from boostsample.labels import error_percent
 from tests.experiments.conftest import CommandLine
+from tests.experiments.pages import Page
 
+CHESS = "chess(d=3,J=3,L=3,n=200)"
 FILE = """
 import numpy as np
 from boostsample.experiments.metrics import declare_metric
@@ -94,6 +98,86 @@ def test_tables_and_pictures_show_them(cli: CommandLine) -> None:
     assert cli("table new --metric m.py:wrong").splitlines()[1:] == error
     cli("plot new --metric m.py:largest -o largest.svg")
     assert Path("largest.svg").is_file()
+
+
+def test_compare_keeps_the_values_with_the_folder(cli: CommandLine) -> None:
+    """The second command trains nothing; tables, pictures and reports then need no file."""
+    compared(cli, "chess(d=3,n=200)")
+    plain = read_results("new")
+    stamps = {path: path.stat().st_mtime_ns for path in Path("new/cells").iterdir()}
+    compared(cli, "chess(d=3,n=200)", "--metric", "m.py:wrong", "--metric", "m.py:largest")
+    assert {path: path.stat().st_mtime_ns for path in Path("new/cells").iterdir()} == stamps
+    Path("m.py").unlink()
+    for name in ("wrong", "largest"):
+        del METRICS[name]
+    scored = read_results("new")
+    assert scored.settings["complete"]
+    assert METRICS["largest"].stored
+    assert (METRICS["largest"].title, METRICS["largest"].better) == ("largest score", 1)
+    assert scored.table.drop(columns=["wrong", "largest"]).equals(plain.table)
+    np.testing.assert_allclose(scored.table["wrong"], scored.table["test_error"], rtol=1e-12)
+    del METRICS["wrong"]
+    assert cli("table new --metric wrong").startswith(f"{CHESS}: errors in percent, mean")
+    cli("plot new --metric largest -o largest.svg")
+    compared(cli, "chess(d=3,n=200)")
+    with pytest.raises(
+        DataError, match=r"J=3.* have no wrong; run boostsample compare with --metric"
+    ):
+        result_table([read_results("new")], "wrong")
+
+
+def test_the_report_shows_areas_and_metrics_of_the_user(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jinja2", reason="reports need the extra 'report'")
+    pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
+    from boostsample.experiments.report import html_report
+
+    drawn: list[Any] = []
+    figure = html_report.curves_figure
+
+    def seen(results: Any, axis: str, metrics: Any, **settings: Any) -> Any:
+        drawn.append((axis, *metrics))
+        return figure(results, axis, metrics, **settings)
+
+    ranked: list[str] = []
+    monkeypatch.setattr(html_report, "curves_figure", seen)
+    monkeypatch.setattr(
+        html_report, "picture_bytes", lambda *_: b'<svg xmlns="http://www.w3.org/2000/svg"/>'
+    )
+    monkeypatch.setattr(
+        html_report, "ranks_figure", lambda _, metric: ranked.append(metric) or figure(results)
+    )
+    compared(cli, "chess(d=3,n=200)", "--data", "digits", "--metric", "m.py:largest")
+    results = [read_results("new").part("digits")]
+    page = Page(html_report.make_report(["new"]))
+    assert page.faults == []
+    for chapter in ("digits", CHESS):
+        tables = [t.caption for t in page.tables if t.chapter == chapter]
+        assert sum(caption.startswith("Largest score") for caption in tables) == 4  # one an axis
+        assert sum(caption.startswith("Area under log10 loss") for caption in tables) == 4
+    heads = [head for head, _ in page.table("Summary", "The best strategies").rows[0]]
+    assert heads[2:] == [
+        "lowest log10 loss",
+        "lowest test error in percent",
+        "highest largest score",
+        "lowest area under log10 loss (mean over the logarithm of the axis)",
+    ]
+    assert drawn[:2] == [
+        ("stumps", "loss", "error", "largest"),
+        ("looks", "loss", "error", "largest"),
+    ]
+    assert ranked == ["loss", "error", "largest", "loss-area"]
+
+
+def test_functions_are_metrics_of_a_comparison_in_python(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"strategies": ["uniform-naive"], "rounds": [2, 5], "repeats": 1}
+    axes: dict[str, Any] = {"budget": ["1N", "3N"], "results": tmp_path / "F"}
+    results = compare("chess(d=3,n=60)", metrics=[spread], **settings, **axes)
+    assert results.table["spread"].gt(0).all()
+    assert read_results(tmp_path / "F").table.equals(results.table)
+    with pytest.raises(SettingError, match=r"must be functions of files.* got error; leave"):
+        compare("chess(d=3,n=60)", metrics=["error"], **settings)
 
 
 @pytest.mark.parametrize(
