@@ -131,25 +131,25 @@ def test_the_report_shows_areas_and_metrics_of_the_user(
 ) -> None:
     pytest.importorskip("jinja2", reason="reports need the extra 'report'")
     pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
+    from boostsample.experiments.plots import curves
     from boostsample.experiments.report import html_report
 
-    drawn: list[Any] = []
-    figure = html_report.curves_figure
+    drawn: list[tuple[str, ...]] = []
+    ranked: list[str] = []
 
     def seen(results: Any, axis: str, metrics: Any, **settings: Any) -> Any:
         drawn.append((axis, *metrics))
-        return figure(results, axis, metrics, **settings)
+        return curves.curves_figure(results, axis, metrics, **settings)
 
-    ranked: list[str] = []
+    def ranks(results: Any, metric: str) -> Any:
+        ranked.append(metric)
+        return curves.curves_figure(results)
+
+    empty = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
     monkeypatch.setattr(html_report, "curves_figure", seen)
-    monkeypatch.setattr(
-        html_report, "picture_bytes", lambda *_: b'<svg xmlns="http://www.w3.org/2000/svg"/>'
-    )
-    monkeypatch.setattr(
-        html_report, "ranks_figure", lambda _, metric: ranked.append(metric) or figure(results)
-    )
-    compared(cli, "chess(d=3,n=200)", "--data", "digits", "--metric", "m.py:largest")
-    results = [read_results("new").part("digits")]
+    monkeypatch.setattr(html_report, "picture_bytes", lambda *_: empty)
+    monkeypatch.setattr(html_report, "ranks_figure", ranks)
+    compared(cli, CHESS, "--data", "digits", "--metric", "m.py:largest")
     page = Page(html_report.make_report(["new"]))
     assert page.faults == []
     for chapter in ("digits", CHESS):
