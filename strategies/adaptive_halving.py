@@ -45,7 +45,12 @@ from numpy.typing import NDArray
 from boostsample.checks import check_integer
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.successive_halving import first_features, halving_stages, most_stages
+from boostsample.strategies.successive_halving import (
+    Stage,
+    first_features,
+    halving_stages,
+    most_stages,
+)
 from boostsample.strategy import Outcome, Pool, Strategy, Stump
 
 #: Least number of examples in the first stage.
@@ -77,6 +82,10 @@ class AdaptiveHalving(Strategy):
         unbiased_scheme(self.scheme)
         size = budget, pool.n_examples, pool.n_features
         self.brackets_ = np.zeros((2, most_stages(*size, self.eta, _LEAST_EXAMPLES)))
+        self.forget()
+
+    def forget(self) -> None:
+        """No rewards, no features."""
         self.memory_ = np.zeros((2, 2))
         self.variance_, self.running_mean_, self.n_rewards_ = _FIRST_VARIANCE, 0.0, 0
         self.chosen_, self.node_chosen_, self.runners_up_ = np.empty((3, 0), np.int64)
@@ -86,17 +95,26 @@ class AdaptiveHalving(Strategy):
         size = step.budget, step.n_examples, step.n_features, self.eta
         if not step.whole:
             n_stages = min(self._n_stages(), most_stages(*size, _LEAST_EXAMPLES))
-            stages = halving_stages(n_stages, *size)
-            remember, n = _best(self.memory_), stages[0][0]
-            first = self._remembered(remember, n, step.rng, self.node_chosen_)
-            return step.race(*first_features(step, stages, first), self.scheme).best()
+            return self.search_of_node(step, halving_stages(n_stages, *size))
         n_stages = self._n_stages(step.rng)
         self.bracket_ = n_stages - 1
+        return self.search_of_round(step, halving_stages(n_stages, *size))
+
+    def search_of_node(self, step: Step, stages: list[Stage]) -> Stump:
+        """The best stump of the last stage, with the better of memory and no memory."""
+        remember, n = best_arm(self.memory_), stages[0][0]
+        first = self._remembered(remember, n, step.rng, self.node_chosen_)
+        return step.race(*first_features(step, stages, first), self.scheme).best()
+
+    def search_of_round(self, step: Step, stages: list[Stage]) -> Stump:
+        """Choose whether to remember, run the stages, and keep the runners-up."""
         self.remember_ = _draw(self.memory_, self.variance_, step.rng) if self.n_rewards_ else 0
-        stages = halving_stages(n_stages, *size)
         first = self._remembered(self.remember_, stages[0][0], step.rng, self.chosen_)
-        step.note(n_stages=n_stages, n_remembered=first.size)
+        step.note(n_stages=len(stages), n_remembered=first.size)
         features, race = first_features(step, stages, first)
+        if len(race) == 1 and race[0][1] == step.n_examples:
+            self.runners_up_ = _NONE
+            return step.search(features, step.draw(step.n_examples)).best()
         found = step.race_again(features, self.runners_up_, race, self.scheme)
         best, self.runners_up_ = found[-1].best(), _NONE
         if len(found) > 1:
@@ -131,7 +149,7 @@ class AdaptiveHalving(Strategy):
         if not self.n_rewards_:
             return self.brackets_.shape[1]
         arms = self.brackets_
-        return 1 + (_best(arms) if rng is None else _draw(arms, self.variance_, rng))
+        return 1 + (best_arm(arms) if rng is None else _draw(arms, self.variance_, rng))
 
     def _remembered(
         self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
@@ -141,11 +159,11 @@ class AdaptiveHalving(Strategy):
         if not remember or not t:
             return np.empty(0, np.int64)
         again = chosen[(t * np.sqrt(rng.random(n))).astype(np.int64)]
-        _, at = np.unique(again, return_index=True)
-        return again[np.sort(at)][: n // 2]
+        different = dict.fromkeys(again.tolist())
+        return np.fromiter(different, np.int64, len(different))[: n // 2]
 
 
-def _best(arms: NDArray[np.float64]) -> int:
+def best_arm(arms: NDArray[np.float64]) -> int:
     """The arm of the largest mean; `arms` has a row of means and one of counts."""
     means, counts = arms
     return int(np.where(counts > 0.0, means, -np.inf).argmax())
@@ -153,7 +171,7 @@ def _best(arms: NDArray[np.float64]) -> int:
 
 def _draw(arms: NDArray[np.float64], variance: float, rng: np.random.Generator) -> int:
     """Thompson sampling among the best arm and its neighbours."""
-    best = _best(arms)
+    best = best_arm(arms)
     near = np.arange(max(best - 1, 0), min(best + 2, arms.shape[1]))
     means, counts = arms[:, near]
     known = counts > 0.0

@@ -107,7 +107,8 @@ def first_features(
     """
     features = step.sample_features(stages[0][0])
     if first is not None and first.size:
-        new = features[~np.isin(features, first)]
+        known = set(first.tolist())
+        new = np.array([feature for feature in features.tolist() if feature not in known], np.int64)
         features = np.concatenate([first, new])[: stages[0][0]]
     return features, [(min(q, features.size), size) for q, size in stages]
 

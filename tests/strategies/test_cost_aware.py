@@ -10,90 +10,71 @@ import pytest
 from boostsample.banks.lazy import LazyBank
 from boostsample.loop.booster import Booster
 from boostsample.planning.costs import draw_cost, finish_cost, round_cost, search_cost, values_cost
-from boostsample.strategies.cost_aware import CostAware, plans_within
-from boostsample.strategies.uniform_naive import search_that_spends
-from boostsample.strategy import Outcome
+from boostsample.strategies.cost_aware import plans_within
 from tests.problems import bank_of
 
 
 def test_plans_keep_to_the_budget_the_features_and_few_of_the_examples() -> None:
     assert plans_within(60_000, 16_000, 600_000) == [
-        [[5, 60_000]],
-        [[10, 60_000]],
-        [[16, 2048]],
-        [[16, 4096]],
-        [[16, 8192]],
-        [[32, 4096]],
-        [[64, 1024], [16, 4096]],
+        [(5, 60_000)],
+        [(10, 60_000)],
+        [(16, 2048)],
+        [(16, 4096)],
+        [(16, 8192)],
+        [(32, 4096)],
+        [(64, 1024), (16, 4096)],
     ]
     for n_examples in (1, 50, 4_000, 30_000, 1_000_000):
         for n_features in (1, 7, 40, 10_000):
             for budget in (n_examples, 3 * n_examples, 100 * n_examples):
-                size = n_examples, n_features
-                plans = plans_within(*size, budget)
-                assert plans
-                for plan in plans:
+                for plan in plans_within(n_examples, n_features, budget):
                     assert sum(q * T for q, T in plan) <= budget
                     assert max(q for q, _ in plan) <= n_features
-                    few = plan[-1][1] == n_examples or 7 * plan[-1][1] <= n_examples
-                    assert few or plans == [[list(search_that_spends(10, *size, budget))]]
+                    assert plan[-1][1] == n_examples or 7 * plan[-1][1] <= n_examples
 
 
-def outcome(round_: int, edge: float, search: int = 0, whole: bool = True) -> Outcome:
-    return Outcome(round_, search, 0, 0, edge, edge, 1.0, 100, 10, 1.0, whole)
-
-
-def test_rewards_age_and_are_relative_to_their_running_mean() -> None:
-    """The formulas of the docstring, summed over all rounds each time."""
-    strategy = CostAware()
-    strategy.plans_, strategy.rewards_ = [[[5, 9]], [[3, 9]]], np.zeros((2, 2))
-    strategy.variance_, strategy.running_mean_, strategy.n_rewards_ = 0.1, 0.0, 0
-    rng, seen, mean, variance = np.random.default_rng(0), list[tuple[int, float]](), 0.0, 0.1
-    strategy.plan_ = 0
-    strategy.learn(outcome(1, 0.9))  # the first round is not counted
-    strategy.learn(outcome(2, 0.5, search=1))
-    strategy.learn(outcome(2, 0.5, whole=False))
-    strategy.learn(outcome(2, 1.0))
-    assert strategy.n_rewards_ == 0
-    for t in range(1, 40):
-        plan, edge = int(rng.integers(2)), float(rng.uniform(0.05, 0.4))
-        strategy.plan_ = plan
-        reward = -0.5 * np.log1p(-(edge**2))
-        relative = reward / mean if seen else 1.0
-        old = [(s, x) for s, (p, x) in enumerate(seen, 1) if p == plan]
-        if old:
-            weights = np.array([float(s) ** 2 for s, _ in old])
-            average = float(weights @ np.array([x for _, x in old]) / weights.sum())
-            variance += ((relative - average) ** 2 - variance) / (10 + np.sqrt(t))
-        mean += (reward - mean) / np.sqrt(t)
-        seen.append((plan, relative))
-        strategy.learn(outcome(t + 1, edge))
-        for p in range(2):
-            of_plan = [(s, x) for s, (q, x) in enumerate(seen, 1) if q == p]
-            weights = np.array([(s / t) ** 2 for s, _ in of_plan])
-            assert strategy.rewards_[1, p] == pytest.approx(weights.sum())
-            if of_plan:
-                want = weights @ np.array([x for _, x in of_plan]) / weights.sum()
-                assert strategy.rewards_[0, p] == pytest.approx(want)
-        assert strategy.variance_ == pytest.approx(variance)
-        assert strategy.running_mean_ == pytest.approx(mean)
-
-
-def test_a_plan_of_much_reward_for_its_cost_is_searched_nearly_always() -> None:
-    """Of 20,000 examples: 5 and 10 features on all, 16 on 2,048."""
+def learned_after(n_rounds: int, budget: int | None = None) -> tuple[Booster, Any]:
+    """Rounds on 20,000 examples of 20 features, and the strategy."""
     rng = np.random.default_rng(0)
     X = rng.integers(0, 5, (20_000, 20)).astype(np.float32)
     Y = np.where(X[:, :1] + rng.integers(0, 3, (20_000, 1)) > 3, 1, -1).astype(np.int8)
-    booster = Booster(bank_of(X), None, Y, "cost-aware", n_rounds=60, rng=0)
-    strategy: Any = booster.strategy
-    assert strategy.plans_ == [[[5, 20_000]], [[10, 20_000]], [[16, 2048]]]
-    booster.next_round()
+    booster = Booster(bank_of(X), None, Y, "cost-aware", n_rounds=60, rng=0, budget=budget)
+    for _ in range(n_rounds):
+        booster.next_round()
+    return booster, booster.strategy
+
+
+def test_plans_are_those_of_cost_and_the_brackets_of_the_budget() -> None:
+    _, strategy = learned_after(1, 60_000)
+    brackets = [[[3, 20_000]], [[8, 3750], [2, 15_000]], [[20, 1000], [8, 2500], [2, 10_000]]]
+    assert strategy.plans_ == [[[16, 2048]], *brackets]
+    assert strategy.bracket_ == int(np.argmin(strategy.costs_)), "the first round is the cheapest"
+
+
+def test_a_plan_of_much_reward_for_its_cost_is_searched_nearly_always() -> None:
+    booster, strategy = learned_after(1)
+    plan = strategy.plans_.index([[16, 2048]])
     rows = []
     for _ in range(5):
-        strategy.rewards_, strategy.variance_ = np.array([[0.1, 0.1, 9.0], [50.0] * 3]), 0.1
+        strategy.brackets_ = np.full((2, len(strategy.plans_)), 0.1)
+        strategy.brackets_[1], strategy.brackets_[0, plan] = 50.0, 9.0
         rows += booster.next_round().rows
     assert [row["n_examples"] for row in rows] == [2048] * 5
     assert [row["looks_search"] for row in rows] == [16 * 2048] * 5
+
+
+@pytest.mark.parametrize(("ratio", "searched"), [(1.2, True), (1.4, False)])
+def test_a_new_plan_is_tried_if_it_costs_less_than_1_3_times_the_best(
+    ratio: float, searched: bool
+) -> None:
+    booster, strategy = learned_after(1)
+    n = len(strategy.plans_)
+    strategy.brackets_ = np.array([[1.0] * n, [1e9] * n])
+    strategy.costs_ = np.full(n, 10.0)
+    strategy.costs_[0], strategy.costs_[1] = ratio, 1.0
+    strategy.brackets_[:, 0] = 0.0
+    booster.next_round()
+    assert strategy.bracket_ == (0 if searched else 1)
 
 
 def test_costs_are_sums_of_their_parts_and_grow_with_each_size() -> None:
