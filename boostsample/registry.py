@@ -136,13 +136,16 @@ def entries_of_group(group: str) -> list[Foreign]:
 def registered_function(kind: str, group: str, name: str) -> Callable[..., Any] | None:
     """The function that another distribution registers under a name; None if there is none.
 
-    SettingError if it cannot be loaded.
+    SettingError if it cannot be loaded, or if two distributions register the name.
     """
-    for entry in entries_of_group(group):
-        if entry.name == name:
-            function: Callable[..., Any] = _loaded(kind, entry)
-            return function
-    return None
+    found = [entry for entry in entries_of_group(group) if entry.name == name]
+    if len(found) > 1:
+        owners = " and ".join(entry.distribution for entry in found)
+        raise SettingError(
+            f"the name of the {kind} {name!r} is registered by {owners}; uninstall one of them"
+        )
+    function: Callable[..., Any] | None = _loaded(kind, found[0]) if found else None
+    return function
 
 
 def _loaded(kind: str, entry: Foreign) -> Any:

@@ -47,9 +47,9 @@ _bank_option = click.option(
     "--data",
     multiple=True,
     metavar="NAME|FILE:OPTION=VALUE",
-    help="A named data set (boostsample list data), or a CSV, TSV, Parquet, .npz or svmlight file "
-    "with options as in x.csv:label=target:drop=ID; any takes validation=0.2, to score held-out "
-    "training rows; may be repeated.  [default: digits]",
+    help="A named data set (boostsample list data), a function as in my_file.py:points, or a CSV, "
+    "TSV, Parquet, .npz or svmlight file with options as in x.csv:label=target:drop=ID; any "
+    "takes validation=0.2, to score held-out training rows; may be repeated.  [default: digits]",
 )
 @options.data_dir_option
 @click.option(

@@ -27,6 +27,7 @@ from boostsample.registry import (
     STRATEGIES,
     default_families,
     describe_foreign,
+    entries_of_group,
     foreign_entries,
     make_strategy,
     registered_class,
@@ -196,12 +197,17 @@ def _foreign(kind: str) -> list[tuple[str, str]]:
 
 
 def _data() -> list[tuple[str, str]]:
-    from boostsample.experiments.data.datasets import DATASETS
+    from boostsample.experiments.data.datasets import DATASETS, shown_name
+    from boostsample.experiments.data.function_sets import GROUP, describe_function_set
 
-    entries = []
-    for name, known in DATASETS.items():
-        settings = ",".join(f"{key}={value}" for key, value in known.settings.items())
-        entries.append((f"{name}({settings})" if settings else name, known.description))
+    entries = [
+        (shown_name(name, known.settings), known.description) for name, known in DATASETS.items()
+    ]
+    for entry in entries_of_group(GROUP):
+        about, settings = describe_function_set(entry.name)
+        if entry.name in DATASETS:
+            about, settings = "broken: the name is taken by boostsample; rename its entry point", {}
+        entries.append((shown_name(entry.name, settings), f"[{entry.distribution}] {about}"))
     return entries
 
 

@@ -14,10 +14,7 @@ from boostsample.checks import check_integer
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
-from boostsample.labels import class_values
 
-ARRAYS_SEED_NAME = "arrays"
-"""`Dataset.seed_name` of `Dataset.from_arrays`."""
 _VALIDATION = ":validation="
 
 
@@ -133,38 +130,6 @@ class Dataset:
                 f"some feature must differ between the training rows, but all {n_train} are the "
                 "same; there is nothing to learn from"
             )
-
-    @classmethod
-    def from_arrays(cls, X: Any, y: Any, name: str = "data") -> Dataset:
-        """A data set of arrays in memory, of which splits are drawn.
-
-        `X` is a table of numbers (n, d), a data frame of them or a SciPy matrix, or images; `y` are
-        class labels (n,), or 0 and 1 (n, K). DataError if they do not fit each other.
-        """
-        from scipy.sparse import csc_array, issparse
-
-        columns = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
-        if issparse(X):
-            X = csc_array(X, dtype=np.float32)
-            X.sum_duplicates()
-        else:
-            X = np.asarray(X)
-            X = X if X.dtype == np.uint8 and X.ndim > 2 else X.astype(np.float32)
-        if np.ndim(y) == 2:
-            labels = np.asarray(y).astype(np.int8)
-            return cls(
-                name,
-                X,
-                labels,
-                tuple(map(str, range(labels.shape[1]))),
-                columns,
-                None,
-                None,
-                ARRAYS_SEED_NAME,
-            )
-        classes, codes = np.unique(class_values(y), return_inverse=True)
-        names = tuple(map(str, classes))
-        return cls(name, X, codes.astype(np.int64), names, columns, seed_name=ARRAYS_SEED_NAME)
 
     def _error(self, text: str) -> DataError:
         return DataError(f"{self.name}: {text}")

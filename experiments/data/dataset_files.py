@@ -11,12 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
-from boostsample.classifier.inputs.frames import TableColumns, is_number
+from boostsample.checks import warn_of_merged_columns
 from boostsample.errors import DataError, SettingError, unknown
+from boostsample.experiments.data.arrays import numbers_of_frame
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.documents import (
     DOCUMENT_FOLDERS,
@@ -91,26 +88,12 @@ def _read_table(
     frame, values = split_label(table.frame, table.label, path)
     check_row_numbers(frame, path)
     try:
-        X, merged, names = _as_numbers(frame)
+        X, merged, names = numbers_of_frame(frame)
     except DataError as error:
         raise DataError(f"{path}: {error}") from error
     warn_of_merged_columns([f"{path}: column {name!r}" for name in merged])
     columns = names if table.has_names or len(names) > frame.shape[1] else None
     return DataContent(X, *number_classes(values, f"{path}: the label"), columns, None)
-
-
-def _as_numbers(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[str, ...]]:
-    """The table of numbers, names of columns that float32 merges, and names of all columns."""
-    merged: list[str] = []
-    if all(map(is_number, frame.dtypes)):  # at once: a wide table has 100,000 columns
-        exact = frame.to_numpy(np.float64, na_value=np.nan)
-        with np.errstate(over="ignore"):
-            X = exact.astype(np.float32, order="C")
-        if not np.isinf(X).any():
-            merged = [frame.columns[at] for at in columns_merged_by_float32(exact)]
-            return X, merged, tuple(frame.columns)
-    columns = TableColumns.learn(frame)
-    return np.ascontiguousarray(columns.transform(frame, merged)), merged, columns.names
 
 
 def _read_matrix(kind: str, path: Path, **options: Any) -> DataContent:

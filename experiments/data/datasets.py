@@ -1,4 +1,4 @@
-"""Loads data sets by name or from the user's own file, with their standard train/test splits.
+"""Loads data sets by name, or of a file or function of the user, with their train/test splits.
 
 >>> from boostsample.experiments.data.datasets import load_dataset
 >>> data = load_dataset("chess(d=4,J=2,L=2,n=200)", seed=1)
@@ -35,9 +35,17 @@ from boostsample.experiments.data.dataset import (
     validation_name,
 )
 from boostsample.experiments.data.dataset_files import is_dataset_file, read_dataset_file
+from boostsample.experiments.data.function_sets import (
+    function_set,
+    is_function_set,
+    load_function_set,
+    registered_sets,
+    split_settings,
+)
 from boostsample.experiments.data.originals import KDD_POSITIVES, load_original
 from boostsample.experiments.data.table_reader import check_file_option, split_data_text
 from boostsample.hashing import hashed_seed
+from boostsample.names import short_name
 
 _FILE_SEED_NAME = "file"
 """`Dataset.seed_name` of every file: the same rows have the same splits under any name."""
@@ -178,14 +186,16 @@ def load_dataset(
     seed: int = 0,
     **options: Any,
 ) -> Dataset:
-    """Load a named data set or the user's own file.
+    """Load a named data set, or one of a file or a function of the user.
 
     Parameters
     ----------
     name_or_path : str or path
         One of `dataset_names`, for a synthetic set with optional settings as in
-        ``diagonal(d=20,q=0)``; or the path of a file, see docs/data.md. A text may end in options
-        as in ``x.csv:label=target:drop=ID``; a `pathlib.Path` is a path as a whole.
+        ``diagonal(d=20,q=0)``; the path of a file, or a function in a Python file as in
+        ``my_file.py:points(n=500)`` or of the entry-point group `boostsample.datasets`, see
+        docs/data.md. A text may end in options as in ``x.csv:label=target:drop=ID``; a
+        `pathlib.Path` is a path as a whole.
     data_dir : path or None
         Folder of original files, each in ``data_dir`` or ``data_dir/<name of the set>``
         (``data_dir/kdd2009`` for the three sets of the KDD Cup 2009).
@@ -193,11 +203,11 @@ def load_dataset(
         Whether missing original files may be downloaded into the cache folder; isolet and the sets
         of the KDD Cup 2009 never are.
     seed : int
-        Seed of the synthetic sets; no other set depends on it.
+        Seed of the synthetic sets, and of functions that take one; no other set depends on it.
     **options
         For any data set ``validation``, the share of training rows of each repetition to score in
-        place of the test rows, as in ``usps:validation=0.2``. Settings of a synthetic set. Options
-        of a file, see docs/data.md.
+        place of the test rows, as in ``usps:validation=0.2``. Settings of a synthetic set or a
+        function. Options of a file, see docs/data.md.
 
     SettingError if the name or an option is unknown, or a setting is out of range; DataError if
     the data are missing, damaged, or cannot be learned from.
@@ -213,17 +223,25 @@ def load_dataset(
     share = None if share is None else check_share(share)
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
-        base = match[1]
-        settings = _settings(base, match[2] or "", chosen)
-        shown = ",".join(f"{key}={value}" for key, value in settings.items())
-        content = DATASETS[base].load(data_dir=data_dir, download=download, seed=seed, **settings)
-        data = Dataset(f"{base}({shown})" if shown else base, *content)
+        base, known = match[1], DATASETS[match[1]]
+        settings = _settings(base, known.settings, match[2] or "", chosen)
+        content = known.load(data_dir=data_dir, download=download, seed=seed, **settings)
+        data = Dataset(shown_name(base, settings), *content)
+    elif isinstance(name_or_path, str) and is_function_set(text):
+        base, written_settings = split_settings(text)
+        function, defaults = function_set(base)
+        name = chosen.pop("name", None)
+        settings = _settings(base, defaults, written_settings, chosen)
+        content = load_function_set(base, function, settings, data_dir=data_dir, seed=seed)
+        name = shown_name(short_name(base), settings) if name is None else name
+        data = Dataset(check_file_option("name", name), *content, seed_name=_FILE_SEED_NAME)
     else:
         path = Path(text).expanduser()
         if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
             files = ".csv, .tsv, .parquet, .npz, .svmlight, .bed, .h5ad, .jsonl"
             hint = f"or a file ({files}), as in x.csv:label=target"
-            raise SettingError(f"{unknown('data set', text, DATASETS)}, {hint}")
+            known_names = [*DATASETS, *registered_sets()]
+            raise SettingError(f"{unknown('data set', text, known_names)}, {hint}")
         name = chosen.pop("name", None)
         plain = path.name.removesuffix(".gz").removesuffix(".bz2")
         name = Path(plain).stem if name is None else name
@@ -235,9 +253,16 @@ def load_dataset(
     return replace(data, name=name, seed_name=data.seeded_by, validation=share)
 
 
-def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def shown_name(base: str, settings: Mapping[str, Any]) -> str:
+    """The name of a data set with all its settings."""
+    shown = ",".join(f"{key}={value}" for key, value in settings.items())
+    return f"{base}({shown})" if shown else base
+
+
+def _settings(
+    base: str, defaults: Mapping[str, Any], text: str, options: Mapping[str, Any]
+) -> dict[str, Any]:
     """Merge defaults, settings in a name, and options; a setting may be given once."""
-    defaults = DATASETS[base].settings
     chosen = dict(options)
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, _, value = (side.strip() for side in part.partition("="))
@@ -248,12 +273,35 @@ def _settings(base: str, text: str, options: Mapping[str, Any]) -> dict[str, Any
         if key not in defaults:
             known = f"known: {', '.join(defaults)}" if defaults else "it has none"
             raise SettingError(f"unknown setting {key!r} of data set {base}; {known}")
-        kind = type(defaults[key])
+        rule, read = _READ[type(defaults[key])]
         try:
-            chosen[key] = kind(value)
-        except (TypeError, ValueError):
-            chosen[key] = None
-        if chosen[key] is None or (kind is int and chosen[key] != float(value)):
-            rule = "a whole number" if kind is int else "a number"
-            raise SettingError(f"{base}: {key} must be {rule}, got {value!r}")
+            chosen[key] = read(value)
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise SettingError(f"{base}: {key} must be {rule}, got {value!r}") from None
     return {**defaults, **chosen}
+
+
+def _whole(value: Any) -> int:
+    number = int(value)
+    if number != float(value):
+        raise ValueError
+    return number
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError
+    return value
+
+
+def _flag(value: Any) -> bool:
+    return value if isinstance(value, bool) else {"true": True, "false": False}[value.lower()]
+
+
+_READ: dict[type, tuple[str, Callable[[Any], Any]]] = {
+    bool: ("true or false", _flag),
+    int: ("a whole number", _whole),
+    float: ("a number", float),
+    str: ("text", _text),
+}
+"""Rule and reader of settings by the type of their default."""

@@ -28,6 +28,7 @@ from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import dataset_names
+from boostsample.experiments.data.function_sets import is_function_set
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
 from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_marks, whole_number
 from boostsample.experiments.plan.prepared import Prepared
@@ -274,6 +275,8 @@ def _data(item: Any, before: list[DataSource], place: str, faults: Faults) -> Da
         )
     entries = {key: value for key, value in table.items() if key not in (source, "families")}
     for key, value in entries.items():
+        if is_function_set(table[source]):
+            break  # `load_dataset` checks its settings
         if key not in FILE_OPTIONS:
             raise unknown("entry of a data set", key, ("path", "families", *FILE_OPTIONS))
         entries[key] = check_file_option(key, value)

@@ -21,6 +21,7 @@ from boostsample.checks import (
     parse_budget,
 )
 from boostsample.errors import SettingError, unknown
+from boostsample.experiments.data.function_sets import is_function_set
 from boostsample.experiments.data.table_reader import (
     FILE_OPTIONS,
     check_file_option,
@@ -59,14 +60,15 @@ class DataSource(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> DataSource:
-        """Parse a name or path with options; SettingError for a wrong value.
+        """Parse a name or path with options; SettingError for a wrong value of a file's.
 
         >>> DataSource.parse("x.csv:label=target").options
         {'label': 'target'}
         """
         name, options = split_data_text(text)
         for option in options.keys() & set(FILE_OPTIONS):
-            options[option] = check_file_option(option, options[option])
+            if not is_function_set(name):  # it has settings of its own
+                options[option] = check_file_option(option, options[option])
         return cls(name, None, options)
 
 

@@ -34,6 +34,7 @@ from boostsample.experiments.cells.training import (
     warm_up_training,
 )
 from boostsample.experiments.common.progress import Progress
+from boostsample.experiments.data.arrays import dataset_of_arrays
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.metrics import add_metric, metric_named
 from boostsample.experiments.plan.grid import GRID_ENTRIES, combined_grid, grid_entries
@@ -111,7 +112,7 @@ def compare(
     ----------
     data : Dataset, str, path or (X, y)
         A data set, its name or path with options as of `boostsample compare --data`, or arrays as
-        of `Dataset.from_arrays`.
+        of `content_of_arrays`.
     plan : Plan, optional
         Default: five strategies, three repetitions, rounds 10, 100 and 300.
     progress : callable, optional
@@ -150,7 +151,7 @@ def compare(
         raise SettingError(f"give a plan or settings, got both; leave out {', '.join(settings)}")
     plan = plan_of_settings(settings) if plan is None else plan
     if isinstance(data, tuple):
-        data = Dataset.from_arrays(*data)
+        data = dataset_of_arrays(*data)
     source = None if isinstance(data, Dataset) else DataSource.parse(os.fspath(data))
     if source is not None:
         plan = replace(plan, data=(source,))

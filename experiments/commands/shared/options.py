@@ -18,8 +18,8 @@ data_option = click.option(
     "--data",
     default="digits",
     metavar="NAME|FILE:OPTION=VALUE",
-    help="A named data set (boostsample list data), or a CSV, TSV, Parquet, .npz or svmlight file "
-    "with options as in x.csv:label=target:drop=ID.",
+    help="A named data set (boostsample list data), a function as in my_file.py:points, or a CSV, "
+    "TSV, Parquet, .npz or svmlight file with options as in x.csv:label=target:drop=ID.",
 )
 data_dir_option = click.option(
     "--data-dir", metavar="DIR", help="Folder of original data files; missing ones are downloaded."
