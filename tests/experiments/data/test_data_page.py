@@ -58,6 +58,15 @@ def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
     assert load_dataset(tmp_path / "x.npz").n_train == 4
 
 
+def test_the_function_makes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(# my_sets.py\n.*?)```", PAGE, flags=re.DOTALL)
+    Path("my_sets.py").write_text(*blocks, "utf-8")
+    (name,) = re.findall(r"--data '(my_sets\S+)'", PAGE)
+    data = load_dataset(name)
+    assert (data.X.shape, data.classes, data.validation) == ((200, 2), ("False", "True"), 0.2)
+
+
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("x.csv").write_text(block("text"), "utf-8")
