@@ -60,8 +60,8 @@ def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
 
 def test_the_function_makes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(# my_sets.py\n.*?)```", PAGE, flags=re.DOTALL)
-    Path("my_sets.py").write_text(*blocks, "utf-8")
+    (code,) = re.findall(r"```python\n(# my_sets.py\n.*?)```", PAGE, flags=re.DOTALL)
+    Path("my_sets.py").write_text(code, "utf-8")
     (name,) = re.findall(r"--data '(my_sets\S+)'", PAGE)
     data = load_dataset(name)
     assert (data.X.shape, data.classes, data.validation) == ((200, 2), ("False", "True"), 0.2)
