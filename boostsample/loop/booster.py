@@ -343,14 +343,16 @@ class Booster:
         """The weights of the examples: float64 (N,) of total 1. In one process only; O(N K)."""
         return self._local.example_weights()
 
-    def best_edge(self) -> float:
+    def best_edge(self, two_sided: bool = False) -> float:
         """The largest edge of a stump of any feature on all examples, under the present weights.
+
+        With `two_sided`, that of its sides as leaves, as the root of a tree is searched.
 
         In one process only. It costs F N looks, which nobody is charged, and changes no bits of the
         run, unless the bank is lazy and has to compute the features. Not for objectives that draw
         the weights or labels of a round when it begins.
         """
-        return self._local.best_edge()
+        return self._local.best_edge(two_sided)
 
     def _begin_round(self, number: int) -> None:
         if self.objective.resamples:

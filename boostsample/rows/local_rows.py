@@ -329,10 +329,11 @@ class LocalRows:
         """As of `RunRows`."""
         return self.searcher.over(self.nodes.read(stretch, stumps), two_sided, members)
 
-    def best_edge(self) -> float:
+    def best_edge(self, two_sided: bool = False) -> float:
         """As of `ObjectiveRows`."""
         features = np.arange(self.bank.n_features)
-        return float(self.searcher.search(features, self.weights.exact(), True).edge.max())
+        searcher = self.searcher.over(self.weights, two_sided or self.searcher.two_sided)
+        return float(searcher.search(features, self.weights.exact(), True).edge.max())
 
     def split(self, stretch: Stretch, cut: StumpCut) -> tuple[Stretch, Stretch]:
         """As of `RunRows`."""

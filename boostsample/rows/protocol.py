@@ -279,8 +279,8 @@ class ObjectiveRows(RunRows, Protocol):
         """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
         ...
 
-    def best_edge(self) -> float:
-        """The largest edge of a stump of any feature on all examples; O(F N)."""
+    def best_edge(self, two_sided: bool = False) -> float:
+        """The largest edge of a stump, or of two leaves, of any feature on all examples; O(F N)."""
         ...
 
     def update_sides(self, cut: StumpCut, table: CellTable) -> None:

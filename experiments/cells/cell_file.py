@@ -246,8 +246,11 @@ class Cell:
 
     @cached_property
     def regret(self) -> dict[int, float]:
-        """1 - edge / best edge by number of stumps, mean over the rounds since the point before."""
-        edges = edges_of_run(self.arrays)
+        """1 - edge / best edge by number of stumps, mean over the rounds since the point before.
+
+        Of a tree, edges are those of the search of its root, the first one of a round.
+        """
+        edges = self.arrays["edge"][self._ends - self.arrays["searches"] + 1]
         means, before = {}, 0
         for point in self.arrays["points"].tolist():
             rounds = [at for at in self.best_edges if before < at <= point]

@@ -23,7 +23,7 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.files.archive import narrowest
 from boostsample.files.json_text import pack_state
 from boostsample.labels import encode, error_percent
-from boostsample.learners import make_learner
+from boostsample.learners import Tree, make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import RunFile, start_of
@@ -201,7 +201,7 @@ def train_cell(
     while not (booster.finished or limits.reached):
         watch.check()
         if booster.round + 1 in measured:
-            best_edges[booster.round + 1] = booster.best_edge()
+            best_edges[booster.round + 1] = booster.best_edge(isinstance(booster.learner, Tree))
         rounds.append(_next_round(booster, task))
         limits.count(rounds[-1])
         losses.append(rounds[-1].rows[-1]["log10_loss"])

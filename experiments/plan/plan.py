@@ -29,7 +29,7 @@ from boostsample.experiments.data.table_reader import (
 )
 from boostsample.experiments.metrics import metric_named
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
-from boostsample.learners import make_learner
+from boostsample.learners import Stump, Tree, make_learner
 from boostsample.loop.round_budgets import EQUAL, least_budget, split_budget
 from boostsample.loop.run_limits import RunLimits
 from boostsample.output_codes import ONE_VS_REST, check_code_settings
@@ -133,7 +133,8 @@ class Plan:
     regret : int or None
         Whether to measure the best edge of all features, without charge, see
         `boostsample.experiments.cells.tasks.rounds_of_regret`: 0 at the scored numbers of stumps, a
-        larger number in each of its multiples, too. For stumps of AdaBoost.MH, without a lazy bank.
+        larger number in each of its multiples, too. For stumps of AdaBoost.MH and the root of its
+        trees, without a lazy bank.
     metrics : tuple of str
         Metrics of the user by which runs are scored after training, beside those that all
         comparisons have; see `boostsample.experiments.metrics.metric_named`.
@@ -257,7 +258,6 @@ class Plan:
     def _check_regret(self, every: int) -> None:
         check_integer("regret", every, 0)
         for name, value, only in (
-            ("learner", self.learner, ("stump",)),
             ("objective", self.objective, (MH,)),
             ("bank", self.bank.name, (AUTO_BANK, "memory", "disk", "columns")),
         ):
@@ -266,6 +266,13 @@ class Plan:
                     f"regret is measured with the {name} {' or '.join(only)}, got {value!r}; leave "
                     "regret out"
                 )
+        learner = make_learner(self.learner)
+        is_tree = type(learner) is Tree and learner.min_leaf == 1 and learner.min_weight == 0.0
+        if type(learner) is not Stump and not is_tree:
+            raise SettingError(
+                "regret is measured with the learner stump, or tree without min_leaf and "
+                f"min_weight, got {self.learner!r}; leave regret out"
+            )
 
     @property
     def variants(self) -> tuple[Variant, ...]:

@@ -240,7 +240,8 @@ def prepare(
     if plan.regret is not None:
         notes.append(
             f"regret: in some rounds all {everything.n_features:,} features are searched on all "
-            "examples before the strategy's search; the looks and seconds are not charged"
+            "examples before the strategy's search, of trees the one of the root; the looks and "
+            "seconds are not charged"
         )
     if plan.tune and not any(variant.grid for variant in variants):
         notes.append(

@@ -20,16 +20,27 @@ from boostsample.experiments.run.comparison import compare_all, open_backend
 from boostsample.loop.booster import Booster
 from tests.experiments.conftest import CommandLine
 
+TREE = "tree:n_leaves=4"
+
 
 def plan(**settings: Any) -> Plan:
-    names = parse_names("full,uniform-naive:n_features=2")
+    names = parse_names("full,uniform-naive:n_features=1")
     usual: dict[str, Any] = {"strategies": names, "marks": (3, 9), "repeats": 1}
     return Plan(**{**usual, **settings})
 
 
-def naive_best_edge(bins: np.ndarray, Y: np.ndarray, weights: np.ndarray) -> float:
-    """The largest edge of all stumps, from its definition; `weights` sum to 1."""
+def naive_best_edge(
+    bins: np.ndarray, Y: np.ndarray, weights: np.ndarray, two_sided: bool = False
+) -> float:
+    """The largest edge of all stumps, or pairs of leaves, by its definition; `weights` sum to 1."""
     best = 0.0
+    if two_sided:
+        for column in bins:
+            for threshold in range(int(column.max()) + 1):
+                above = column >= threshold
+                sides = ((weights * Y)[side].sum(axis=0) for side in (above, ~above))
+                best = max(best, float(sum(np.abs(sums).sum() for sums in sides)))
+        return best
     for column in bins:
         for threshold in range(int(column.max()) + 1):
             phi = np.where(column >= threshold, 1, -1)
@@ -53,11 +64,32 @@ def test_the_best_edge_is_that_of_the_definition() -> None:
         weights /= weights.sum()
 
 
-def test_a_run_has_the_same_key_and_bits_with_regret() -> None:
+def test_the_regret_of_a_tree_is_that_of_its_root() -> None:
+    """The first search of a round is that of the root, with the weights before the round."""
+    prepared = prepare(load_dataset("chess(d=3,J=3,n=80)"), plan(regret=1, learner=TREE))
+    split = TrainingSplit(prepared, 0)
+    Y = split.labels
+    bins = np.array([split.bank.column(j)[split.train_rows] for j in range(split.bank.n_features)])
+    ((full,), (task,)) = task_groups(prepared)
+    assert max(train_cell(split, full, TrainingWatch()).regret.values()) < 1e-6
+    cell = train_cell(split, task, TrainingWatch())
+    booster, roots = split.booster(task, task.variant.stream("chess(d=3,J=3,L=3,n=80)", 0, 0)), []
+    for number in range(1, 10):
+        best = naive_best_edge(bins, Y, booster.example_weights()[:, None], two_sided=True)
+        assert booster.best_edge(two_sided=True) == pytest.approx(best, abs=1e-6)
+        assert cell.best_edges[number] == booster.best_edge(two_sided=True)
+        roots.append(booster.next_round().rows[0]["edge"])
+    parts = 1 - np.array(roots) / list(cell.best_edges.values())
+    assert cell.regret[9] == pytest.approx(parts[-1])
+    assert 0.01 < max(cell.regret.values()) <= 1
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
+def test_a_run_has_the_same_key_and_bits_with_regret(learner: str) -> None:
     data = load_dataset("chess(d=3,J=3,n=80)")
     cells = []
     for settings in ({}, {"regret": 2}):
-        prepared = prepare(data, plan(**settings))
+        prepared = prepare(data, plan(learner=learner, **settings))
         ((task,), (other,)) = task_groups(prepared)
         cells.append(
             [
@@ -75,10 +107,10 @@ def test_a_run_has_the_same_key_and_bits_with_regret() -> None:
     full, random = cells[1]
     assert set(full.best_edges) == rounds_of_regret(full.errors, 9, 2)
     assert max(full.regret.values()) < 1e-6
-    assert 0.01 < random.regret[9] <= 1
+    assert 0.01 < max(random.regret.values()) <= 1
     before = max(point for point in random.errors if point < 9)
     shares = [
-        random.arrays["edge"][at - 1] / best
+        random.arrays["edge"][random.round == at][0] / best
         for at, best in random.best_edges.items()
         if before < at <= 9
     ]
@@ -100,7 +132,12 @@ def test_a_cell_without_regret_is_trained_again() -> None:
 
 
 def test_where_it_is_not_defined() -> None:
-    for settings in ({"learner": "tree"}, {"objective": "oc"}, {"bank": Variant("lazy")}):
+    for settings in (
+        {"learner": "product"},
+        {"learner": "tree:min_leaf=2"},
+        {"objective": "oc"},
+        {"bank": Variant("lazy")},
+    ):
         with pytest.raises(SettingError, match="regret is measured with the"):
             plan(regret=0, **settings)
     with pytest.raises(SettingError, match="regret"):
