@@ -29,11 +29,11 @@ def validate(
 
     VALIDATION is a results folder of a comparison on X:validation=0.2, with any number of variants
     of each strategy; TEST is one of the same strategies on X, which may be the same folder. For
-    each strategy and learner, the number of stumps T and the variant with the smallest smoothed
-    validation error, mean over repetitions, are chosen ([BK10] 4.2: the mean over the window from
-    4T/5 to 6T/5). The table has the choice, its smoothed test error at T, and what it had spent. It
-    says where the smallest error is at the end of the run, still falling. TEST is not read to
-    choose; without it, the choices alone are printed.
+    each strategy and learner, in each setup of a grid, the number of stumps T and the variant with
+    the smallest smoothed validation error, mean over repetitions, are chosen ([BK10] 4.2: the mean
+    over the window from 4T/5 to 6T/5). The table has the choice, its smoothed test error at T, and
+    what it had spent. It says where the smallest error is at the end of the run, still falling.
+    TEST is not read to choose; without it, the choices alone are printed.
     """
     from boostsample.experiments.results.read_folder import read_results
     from boostsample.experiments.results.validation import choose, score_choices

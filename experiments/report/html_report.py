@@ -55,6 +55,8 @@ _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 _MOST_COLUMNS = 6
 """With more columns, all tables of a data set are transposed."""
+_MOST_TIED = 4
+"""Strategies that an entry of the summary names, beside the best one."""
 _NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
 _LOG = logging.getLogger(__name__)
 
@@ -411,4 +413,6 @@ def _winner(table: ScoreTable) -> str:
     rivals = [label for label in table.header[1:] if not is_charged(label)]
     if len(tied) > 1 and len(tied) == len(rivals) - 1:
         tied = ["all others"]
+    elif len(tied) > _MOST_TIED:
+        tied = [*tied[:_MOST_TIED], f"and {len(tied) - _MOST_TIED} of {len(rivals) - 1} others"]
     return "\n".join([*best, *([f"not told apart: {', '.join(tied)}"] if tied else [])])

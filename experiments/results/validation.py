@@ -1,15 +1,17 @@
 """Validation as in [BK10] 4.2: rounds and settings chosen on held-out rows, and their test errors.
 
-Of each strategy, with each learner, the number of stumps T and the settings with the smallest
-smoothed error (`boostsample.loop.smoothed`), mean over repetitions, on a data set
-with the option ``validation``. Test errors come from other results, which the choice does not read.
+Of each strategy, with each learner, in each setup of a grid with axes, the number of stumps T and
+the settings with the smallest smoothed error (`boostsample.loop.smoothed`), mean over repetitions,
+on a data set with the option ``validation``. Test errors come from other results, which the choice
+does not read.
 """
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,10 @@ import numpy as np
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import validation_base
 from boostsample.experiments.plan.variants import TUNED_VARIANT
+from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, error_curve, uncharged
+from boostsample.experiments.results.setups import SETUP_COLUMNS, setup_columns
 from boostsample.loop.smoothed import smoothed_error, window
 
 if TYPE_CHECKING:
@@ -54,6 +58,14 @@ class Choice:
     errors: tuple[float, ...]  # smoothed validation errors at T in percent, by repetition
     n_scored: int  # fewest errors in a window
     at_end: bool  # the minimum is at the end of the run: the error may still fall
+    setup: Mapping[str, str] = field(default_factory=dict)  # columns of its rows, see `setups`
+    axes: tuple[str, ...] = ()  # those of `setup` in which setups differ, without the learner
+
+    @property
+    def name(self) -> str:
+        """The strategy, with the setup if there are several."""
+        values = setup_label(self.setup, self.axes)
+        return f"{self.strategy} ({values})" if values else self.strategy
 
     @property
     def settings(self) -> str:
@@ -85,9 +97,9 @@ class ChoiceScore:
 def choose(validation: Results) -> list[Choice]:
     """The choices for all data sets of the results that have the option ``validation``.
 
-    By data set, then strategy and learner. Of equal errors, the first variant and the smallest
-    number of stumps is chosen. SettingError if no data set has the option; DataError if the results
-    are incomplete, without curves, or have too few rounds for a window.
+    By setup, data set, then strategy and learner. Of equal errors, the first variant and the
+    smallest number of stumps is chosen. SettingError if no data set has the option; DataError if
+    the results are incomplete, without curves, or have too few rounds for a window.
     """
     known = validation.names
     names = [name for name in known if validation_base(name)]
@@ -97,7 +109,15 @@ def choose(validation: Results) -> list[Choice]:
             f"{', '.join(known)}; run boostsample compare --data {known[0]}:validation=0.2"
         )
     _check_complete(validation, "validation")
-    return [choice for name in names for choice in _choices_of(name, validation)]
+    parts = validation.setups
+    setups = [setup_columns(part.settings) for part in parts]
+    axes = tuple(name for name in SETUP_COLUMNS[1:] if len({of[name] for of in setups}) > 1)
+    return [
+        replace(choice, setup=setup, axes=axes)
+        for part, setup in zip(parts, setups, strict=True)
+        for name in names
+        for choice in _choices_of(name, part)
+    ]
 
 
 def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
@@ -144,13 +164,33 @@ def _n_scored(curves: _ErrorCurves, stumps: int) -> int:
 def score_choices(
     choices: Sequence[Choice], validation: Results, test: Results
 ) -> list[ChoiceScore]:
-    """The test results of choices made on `validation`.
+    """The test results of choices made on `validation`; of several setups, in the same one.
 
     SettingError if the results are not of the same data, features or settings, or a choice is
     missing; DataError if they are incomplete, or have too few rounds or scores for a choice.
     """
-    names = test.names
     _check_complete(test, "test")
+    scores: list[ChoiceScore] = []
+    for setup, of_setup in itertools.groupby(choices, key=lambda choice: choice.setup):
+        listed = list(of_setup)
+        known = _in_setup(validation, setup)
+        scores += _scored(listed, known, _in_setup(test, setup))
+    return scores
+
+
+def _in_setup(results: Results, setup: Mapping[str, str]) -> Results:
+    """The part of a setup, or the only one; SettingError if there are others only."""
+    parts = {str(setup_columns(part.settings)): part for part in results.setups}
+    if len(parts) > 1 and str(setup) not in parts:
+        raise SettingError(
+            f"the test results must have the setup {setup_label(setup, SETUP_COLUMNS)}, which "
+            "validation has; train it by boostsample compare, too"
+        )
+    return parts.get(str(setup), results)
+
+
+def _scored(choices: Sequence[Choice], validation: Results, test: Results) -> list[ChoiceScore]:
+    names = test.names
     for choice in choices:
         if choice.base not in names:
             raise SettingError(

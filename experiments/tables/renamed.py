@@ -1,4 +1,8 @@
-"""New names of strategies in tables and pictures, as in ``laminating=Ours,ucb=UCB1``."""
+"""New names of strategies in tables and pictures, as in ``laminating=Ours,ucb=UCB1``.
+
+Labels of joined results name a setup, as ``laminating (budget=1N)``. The name before the setup
+means the strategy in all of them; the setup stays.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,8 @@ from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import with_labels
 from boostsample.experiments.results.titles import is_charged, label_of
 from boostsample.experiments.tables.tables import ScoreTable
+
+_SETUP = " ("
 
 
 def parse_new_names(text: str) -> dict[str, str]:
@@ -44,7 +50,9 @@ def _all_new_names(names: Mapping[str, str], labels: Iterable[str]) -> dict[str,
     SettingError if an old name is not among the labels, or a new one is that of another strategy.
     """
     known = dict.fromkeys(labels)
+    bases = (label.removesuffix(CHARGED_VARIANT).partition(_SETUP)[0] for label in known)
     plain = [label for label in known if not is_charged(label) or label in names]
+    plain = list(dict.fromkeys([*plain, *bases]))
     for old, new in names.items():
         if old not in plain:
             raise unknown("strategy of these results", old, plain)
@@ -54,6 +62,14 @@ def _all_new_names(names: Mapping[str, str], labels: Iterable[str]) -> dict[str,
             )
     charged = {old + CHARGED_VARIANT: new + CHARGED_VARIANT for old, new in names.items()}
     return {**{old: new for old, new in charged.items() if old in known}, **names}
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str:
+    """A label, or the head of a column, with the new name."""
+    base, setup, rest = name.partition(_SETUP)
+    if name not in names and base in names:
+        return names[base] + setup + rest
+    return names.get(name, name)
 
 
 def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> list[ScoreTable]:
@@ -68,12 +84,11 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
     return [
         replace(
             table,
-            header=tuple(names.get(name, name) for name in table.header),
-            rows=tuple((names.get(row[0], row[0]), *row[1:]) for row in table.rows),
+            header=tuple(_renamed(name, names) for name in table.header),
+            rows=tuple((_renamed(row[0], names), *row[1:]) for row in table.rows),
             notes=tuple(label.sub(lambda match: names[match[0]], note) for note in table.notes),
             scores=tuple(
-                replace(score, strategy=names.get(score.strategy, score.strategy))
-                for score in table.scores
+                replace(score, strategy=_renamed(score.strategy, names)) for score in table.scores
             ),
         )
         for table in tables
@@ -86,12 +101,16 @@ def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> lis
     names = _all_new_names(names, (label for table in tables for label in table["label"]))
     renamed = []
     for folder, table in zip(results, tables, strict=True):
-        changed = table["label"].isin(names)
-        table.loc[changed, "strategy"] = table.loc[changed, "label"].replace(names)
+        labels = table["label"].map(lambda label: _renamed(label, names))
+        changed = labels != table["label"]
+        table.loc[changed, "strategy"] = labels[changed]
         table.loc[changed, "settings"] = ""
+        if "base" in table:
+            table["base"] = table["base"].map(lambda label: _renamed(label, names))
         runs = []
         for run in folder.runs:
-            if new := names.get(label_of(run.row_names)):
+            label = label_of(run.row_names)
+            if (new := _renamed(label, names)) != label:
                 run = replace(run, variant=Variant(new), trained=Variant(new))
             runs.append(run)
         renamed.append(replace(folder, table=table, runs=runs))

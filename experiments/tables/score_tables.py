@@ -215,12 +215,12 @@ def _table(
             "them at equal stumps"
         )
     facts = results.settings_of(curves.data)
-    overlap = _overlap(facts)
+    overlap, cells = _overlap(facts), _cells(facts)
     rows: list[list[Score]] = []
     verdicts: list[Verdict] = []
     for level in shown:
         values = curves.at(metric, axis, level)
-        verdict = _verdict(values, metric, overlap)
+        verdict = _verdict(values, metric, overlap, cells)
         verdicts.append(verdict)
         rows.append(
             [
@@ -301,7 +301,8 @@ def _tables_by(
         column += CHARGED_VARIANT if is_charged(label) else ""
         places[part[rows], column or axis] = label
     heads, columns = (tuple(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
-    overlap = _overlap(results.settings_of(curves.data))
+    facts = results.settings_of(curves.data)
+    overlap, cells = _overlap(facts), _cells(facts)
     other_notes = _notes(results, curves, metric, axis, levels, list(names))
     shown = [score.level for score in usual.scores]
     for level in [shown[-1]] if levels is None else dict.fromkeys(shown):
@@ -309,7 +310,8 @@ def _tables_by(
         verdicts, scores = [], []
         for head in heads:
             of_row = {c: values[places[head, c]] for c in columns if (head, c) in places}
-            verdict = _verdict(of_row, metric, overlap)
+            of_cells = {c: cells.get(places[head, c], (c,)) for c in of_row}
+            verdict = _verdict(of_row, metric, overlap, of_cells)
             verdicts.append(verdict)
             scores.append(
                 [
@@ -342,17 +344,39 @@ def _tables_by(
         )
 
 
-def _verdict(values: Mapping[str, Mapping[int, float]], metric: str, overlap: float) -> Verdict:
-    """Compare the strategies of a row, except charged ones and those with a missing value."""
+def _verdict(
+    values: Mapping[str, Mapping[int, float]],
+    metric: str,
+    overlap: float,
+    cells: Mapping[str, tuple[str, ...]],
+) -> Verdict:
+    """Compare the strategies of a row, except charged ones and those with a missing value.
+
+    Those with the same `cells` are one comparison.
+    """
     better = METRICS[metric].better
     if not better:
         return Verdict()
     compared = {
         label: runs
         for label, runs in values.items()
-        if not is_charged(label) and not any(map(math.isnan, runs.values()))
+        if runs and not is_charged(label) and not any(map(math.isnan, runs.values()))
     }
-    return told_apart(compared, lower_is_better=better < 0, overlap=overlap)
+    first: dict[tuple[str, ...], str] = {}
+    same = {label: first.setdefault(cells.get(label, (label,)), label) for label in compared}
+    different = {label: compared[label] for label in first.values()}
+    verdict = told_apart(different, lower_is_better=better < 0, overlap=overlap)
+    best = next(iter(first.values())) if len(different) == 1 < len(same) else verdict.best
+    if best is None:
+        return verdict
+    others = {label: like for label, like in same.items() if label != best}
+    p_values, tied = {best: 1.0, **verdict.p_values}, {best, *verdict.tied}
+    return Verdict(
+        best,
+        frozenset(label for label, like in others.items() if like in tied),
+        {label: p_values[like] for label, like in others.items() if like in p_values},
+        frozenset(label for label, like in others.items() if like in verdict.untested),
+    )
 
 
 def _entry(score: Score, metric: str) -> str:
@@ -366,6 +390,15 @@ def _overlap(facts: Mapping[str, Any]) -> float:
         return 0.0
     sizes = zip(facts["n_test"], facts["n_train"], strict=True)
     return statistics.fmean(n_test / n_train for n_test, n_train in sizes)
+
+
+def _cells(facts: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The files of the cells of each strategy, by its label: those of `full` are in all budgets."""
+    return {
+        label_of(strategy): tuple(f for search in strategy["searches"] for f in search["files"])
+        for strategy in facts.get("strategies", ())
+        if strategy.get("searches")
+    }
 
 
 def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:

@@ -49,7 +49,7 @@ def _table(pairs: Sequence[tuple[Choice, ChoiceScore | None]]) -> ScoreTable:
     ]
     rows = []
     for choice, test in pairs:
-        row = [choice.strategy, *([choice.learner] if several else []), choice.settings or "-"]
+        row = [choice.name, *([choice.learner] if several else []), choice.settings or "-"]
         row += [f"{choice.n_variants:,}", f"{choice.stumps:,}{'+' if choice.at_end else ''}"]
         row.append(mean_std(choice.errors))
         if test is not None:
@@ -96,7 +96,7 @@ def validation_csv(choices: Sequence[Choice], tests: Sequence[ChoiceScore] | Non
         VALIDATION_COLUMNS,
         (
             (
-                *(choice.data, choice.strategy, choice.settings, choice.learner),
+                *(choice.data, choice.name, choice.settings, choice.learner),
                 *(choice.n_variants, choice.stumps, int(choice.at_end)),
                 *_numbers(choice.errors),
                 *_numbers(() if test is None else test.errors),

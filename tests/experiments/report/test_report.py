@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,9 +14,12 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.cli import main
+from boostsample.experiments.report import html_report
 from boostsample.experiments.report.html_report import check_report, make_report
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.experiments.tables.score_tables import result_table
 from boostsample.files.atomic import slug
+from tests.experiments.fake_results import curve, results
 from tests.experiments.pages import Page
 from tests.experiments.small_runs import make_incomplete
 from tests.paths import needs_results
@@ -313,6 +317,15 @@ def test_a_missing_extra_is_told_in_one_line(
     want = r"need jinja2 and matplotlib, which are not .* pip install 'boostsample\[report\]'$"
     with pytest.raises(SettingError, match=want):
         check_report(tmp_path / "x.html")
+
+
+def test_the_summary_names_few_of_many() -> None:
+    made = results([curve(f"s{at}", r) for at in range(9) for r in range(2)])
+    (table,) = result_table([made], "loss")
+    flags = ("", "best", *["tied"] * 7, "")
+    assert html_report._winner(replace(table, flags=(flags,) * len(table.rows))).endswith(
+        "\nnot told apart: s1, s2, s3, s4, and 3 of 8 others"
+    )
 
 
 def test_slugs() -> None:

@@ -9,11 +9,17 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
+from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.axes import axis_figure
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, loss_area
-from boostsample.experiments.results.significance import ranking
+from boostsample.experiments.results.significance import ranking, told_apart
+from boostsample.experiments.run.comparison import compare
+from boostsample.experiments.tables import score_tables
+from boostsample.experiments.tables.renamed import renamed_results, renamed_tables
 from boostsample.experiments.tables.score_tables import result_table
 from tests.experiments.fake_results import curve, results
 
@@ -46,6 +52,51 @@ def test_rows_are_an_axis_and_columns_the_strategies() -> None:
     assert {score.strategy for score in table.scores} == {
         f"{name} (budget={budget})" for name in ("full", "ucb") for budget in BUDGETS
     }
+
+
+def test_a_strategy_is_renamed_in_all_setups() -> None:
+    names = {"full": "All", "ucb (budget=3N)": "Three"}
+    (table,) = renamed_tables(result_table(budgets(), "loss"), names)
+    assert table.header[1:] == (
+        *("All (budget=10N)", "ucb (budget=10N)", "All (budget=3N)", "Three"),
+        *("All (budget=1N)", "ucb (budget=1N)"),
+    )
+    (by_budget,) = renamed_tables(result_table(budgets(), "loss", rows="budget"), {"full": "All"})
+    assert by_budget.header == ("budget", "All", "ucb")
+    assert "All (budget=1N)" in {score.strategy for score in by_budget.scores}
+    (renamed,) = renamed_results(budgets(), names)
+    labels = dict.fromkeys(renamed.table["strategy"])
+    assert list(labels) == list(table.header[1:])
+    (curves,) = curves_of_data([renamed]).values()
+    assert {part["strategy"] for part in curves.parts.values()} == {"All", "ucb"}
+    with pytest.raises(SettingError, match="would give two strategies the name 'ucb'"):
+        renamed_tables(result_table(budgets(), "loss"), {"full": "ucb"})
+
+
+def test_runs_in_several_setups_are_one_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Holm's correction is that without the repeated lines."""
+    compared: list[set[str]] = []
+
+    def seen(values: Any, **settings: Any) -> Any:
+        compared.append(set(values))
+        return told_apart(values, **settings)
+
+    monkeypatch.setattr(score_tables, "told_apart", seen)
+    plan = Plan(
+        strategies=parse_names("full,uniform-naive"),
+        marks=(2, 5),
+        axes={"budget": ("1N", "2N", "3N")},
+    )
+    (joined,) = joined_results([compare(load_dataset("digits"), plan)])
+    (table,) = result_table([joined], "loss")
+    full = [f"full (budget={budget})" for budget in ("1N", "2N", "3N")]
+    assert all(len(labels) == 4 and labels.intersection(full) == {full[0]} for labels in compared)
+    p_values = {score.strategy: score.p_value for score in table.scores if score.level == 5}
+    flags = dict(zip(table.header, table.flags[-1], strict=True))
+    assert flags[full[0]] == "best"
+    assert [(flags[label], p_values[label]) for label in full[1:]] == [("tied", 1.0)] * 2
+    (by_name, *_) = result_table([joined], "loss", rows="strategy")
+    assert by_name.flags[0] == ("", "best", "tied", "tied")
 
 
 def test_rows_are_strategies_and_columns_the_axis() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import growth_points
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.validation import choose, score_choices
 from boostsample.experiments.tables.formats import to_markdown, to_text
 from boostsample.experiments.tables.validation_table import (
@@ -19,6 +20,7 @@ from boostsample.experiments.tables.validation_table import (
     validation_csv,
     validation_tables,
 )
+from tests.experiments.conftest import CommandLine
 from tests.experiments.fake_results import curve, results, without_curves
 
 POINTS = sorted(growth_points(100, 4) | {10})
@@ -120,6 +122,38 @@ def test_learners_are_chosen_for_apart() -> None:
         score_choices(choices, validation, test)
     (table,) = validation_tables(choices)
     assert table.header[:3] == ("strategy", "learner", "settings")
+
+
+def test_setups_are_chosen_for_apart(
+    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each setup has the choices and scores that its own folder has."""
+    monkeypatch.chdir(tmp_path)
+    data = "chess(d=3,n=120)"
+    command = (
+        f"compare --data {data}:validation=0.2 --data {data} --strategies laminating,"
+        "laminating:n_features=2 --rounds 20 --repeats 2 --score-every 5 --quiet "
+    )
+    cli(command + "--budget 1N,3N --learner stump,tree:n_leaves=3 --results both")
+    cli(command + "--budget 3N --learner tree:n_leaves=3 --results last")
+    both, last = read_results("both"), read_results("last")
+    choices, alone = choose(both), choose(last)
+    assert [choice.name for choice in choices] == [
+        "laminating (budget=1N)",
+        "laminating (budget=3N)",
+    ] * 2
+    scores = score_choices(choices, both, both)
+    assert replace(choices[-1], axes=()) == alone[0]
+    assert replace(scores[-1], seconds=0.0) == replace(
+        score_choices(alone, last, last)[0], seconds=0.0
+    )
+    text = cli("validate both both")
+    assert len([line for line in text.splitlines() if line.startswith("laminating (bu")]) == 4
+    with pytest.raises(SettingError, match=r"of chess.* must have the same budget, got 1N and 3N"):
+        score_choices(choices, both, last)
+    cli(command + "--budget 1N,2N --results others")
+    with pytest.raises(SettingError, match="test results must have the setup tree:n_leaves=3:budg"):
+        score_choices(alone, last, read_results("others"))
 
 
 def test_a_minimum_at_the_end_is_still_falling() -> None:
