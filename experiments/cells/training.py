@@ -26,6 +26,7 @@ from boostsample.labels import encode, error_percent
 from boostsample.learners import Tree, make_learner
 from boostsample.loop.booster import Booster
 from boostsample.loop.numerics import NUMERICS
+from boostsample.loop.round_budgets import EQUAL
 from boostsample.loop.run_file import RunFile, start_of
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.scoring import TermArrays
@@ -35,7 +36,8 @@ from boostsample.records import Round, Term
 from boostsample.registry import make_objective
 
 PASSED_COST = "its last round passed max_cost and is left out"
-PLANS_ROUNDS = "the strategy or its budgets depend on the number of rounds planned"
+PLANS_ROUNDS = "the strategy depends on the number of rounds planned"
+PLANS_BUDGETS = "its budgets depend on the number of rounds planned"
 MARGIN_BINS = 200
 """Bins of a histogram of margins, of equal width over [-1, 1]."""
 _MOST_TRAINING = 10_000  # most training examples whose margins are counted; of more, every n-th
@@ -276,7 +278,7 @@ def _continued(
 def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | None, str]:
     """The state to keep of a trained run; None with the reason if it would be of no use."""
     if booster.plans_rounds:
-        return None, PLANS_ROUNDS
+        return None, PLANS_ROUNDS if booster.budget_kind == EQUAL else PLANS_BUDGETS
     if not own_learner:
         return None, "a learner of another distribution may have a state of its own"
     state = booster.small_state()
