@@ -30,7 +30,7 @@ Cost per iteration: the looks of the plan, at most the budget; no search is made
 constants of a table, so that equal seeds give equal bits on all machines. Nodes of trees take the
 best plan so far, with T in proportion to their examples.
 
-The constants of this file were chosen by the area under log10 loss against cost on 21 tables of
+The constants of this file were chosen by the area under log10 loss against cost on 26 tables of
 `tests.experiments.default_choice` and on patches of photographs, see docs/CONTEST.md.
 """
 

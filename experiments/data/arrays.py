@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array, issparse, vstack
 
 from boostsample.checks import columns_merged_by_float32, warn_of_merged_columns
 from boostsample.classifier.inputs.frames import TableColumns, frame_of, is_frame, is_number
@@ -40,6 +39,8 @@ def content_of_arrays(X: Any, y: Any, n_train: int | None = None) -> DataContent
 
     DataError if X holds other values than numbers, or y none that are labels.
     """
+    from scipy.sparse import csc_array, issparse
+
     X = frame_of(X)
     columns: tuple[str, ...] | None = None
     if is_frame(X):
@@ -94,6 +95,8 @@ def numbers_of_frame(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[
 
 def _form(X: Any) -> str:
     """What rows of X are joined as."""
+    from scipy.sparse import issparse
+
     if isinstance(X, ColumnTable):
         raise DataError("a ColumnTable cannot be joined; return DataContent with n_train")
     return "frame" if is_frame(X) else "sparse" if issparse(X) else "array"
@@ -133,5 +136,7 @@ def joined_parts(train: tuple[Any, Any], test: tuple[Any, Any]) -> DataContent:
 
         table: Any = pd.concat([X, X_test], ignore_index=True)
     else:
+        from scipy.sparse import issparse, vstack
+
         table = vstack([X, X_test]) if issparse(X) else np.concatenate([X, X_test])
     return content_of_arrays(table, both, len(labels[0]))

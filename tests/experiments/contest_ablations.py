@@ -1,0 +1,92 @@
+"""Our strategies without one of their parts, as strategies of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from boostsample.step import Step
+from boostsample.strategies.adaptive_halving import AdaptiveHalving
+from boostsample.strategies.cost_aware import CostAware
+from boostsample.strategy import Outcome, Stump
+
+
+class HalvingWithoutMemory(AdaptiveHalving):
+    """All features of the first stage are new."""
+
+    def _remembered(self, *_: Any) -> NDArray[np.int64]:
+        return np.empty(0, np.int64)
+
+
+class HalvingWithoutRunnersUp(AdaptiveHalving):
+    """No feature competes again because it did in the round before."""
+
+    def choose(self, step: Step) -> Stump:
+        """Forget them first."""
+        self.runners_up_ = np.empty(0, np.int64)
+        return super().choose(step)
+
+
+class HalvingOfMostStages(AdaptiveHalving):
+    """The number of stages is not learned; memory is."""
+
+    def _n_stages(self, rng: np.random.Generator | None = None) -> int:
+        return int(self.brackets_.shape[1])
+
+
+class HalvingOfOldRewards(AdaptiveHalving):
+    """Rewards do not age."""
+
+    def learn(self, outcome: Outcome) -> None:
+        """Give the counts back what they lose."""
+        t = self.n_rewards_ + 1
+        for arms in (self.brackets_, self.memory_):
+            arms[1] *= (t / max(t - 1, 1)) ** 2
+        super().learn(outcome)
+        if self.n_rewards_ < t:
+            for arms in (self.brackets_, self.memory_):
+                arms[1] *= (max(t - 1, 1) / t) ** 2
+
+
+class CostOfLooks(CostAware):
+    """Plans are chosen by their rewards, whatever they cost."""
+
+    def choose(self, step: Step) -> Stump:
+        """All costs are alike."""
+        self.costs_ = np.ones(len(self.plans_))
+        return super().choose(step)
+
+
+class CostWithoutBrackets(CostAware):
+    """One search of few features, or 64 and then 16; the first bracket where there is no other."""
+
+    def start(self, *inputs: Any) -> None:
+        """Leave out brackets of several stages."""
+        super().start(*inputs)
+        self.plans_ = [plan for plan in self.plans_ if len(plan) == 1 or plan[0] == [64, 1024]]
+        self.brackets_ = np.zeros((2, len(self.plans_)))
+
+
+class CostOfBrackets(CostAware):
+    """Plans that spend the budget, and no other one."""
+
+    def start(self, *inputs: Any) -> None:
+        """Leave out plans of fewer looks."""
+        super().start(*inputs)
+        budget = inputs[1]
+        spent = [sum(q * size for q, size in plan) for plan in self.plans_]
+        self.plans_ = [
+            plan
+            for plan, looks in zip(self.plans_, spent, strict=True)
+            if 10 * looks >= 9 * budget or len(self.plans_) == 1
+        ] or self.plans_[-1:]
+        self.brackets_ = np.zeros((2, len(self.plans_)))
+
+
+class CostWithoutMemory(CostAware):
+    """All features are new."""
+
+    def _remembered(self, *_: Any) -> NDArray[np.int64]:
+        return np.empty(0, np.int64)

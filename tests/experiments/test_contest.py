@@ -1,0 +1,94 @@
+"""The contest: its figures, its families, its ablations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from boostsample.loop.booster import Booster
+from tests.experiments import contest, contest_ablations, contest_families
+from tests.problems import bank_of
+
+
+def test_an_area_is_a_mean_over_the_logarithm() -> None:
+    x, loss = np.array([1.0, 10.0, 1000.0]), np.array([0.0, -1.0, -3.0])
+    assert contest.areas(x, loss, 1.0, 10.0) == pytest.approx(-0.5)
+    assert contest.areas(x, loss, 10.0, 1000.0) == pytest.approx(-2.0)
+    assert contest.areas(x, loss, 1000.0, 4000.0) == pytest.approx(-3.0)
+
+
+def test_elo_points_are_those_of_the_model() -> None:
+    """Of two players one wins 3 of 4 games, with a draw before them: 400 log10(3.5 / 1.5)."""
+    scores = pd.DataFrame({"a": [1.0, 1.0, 1.0, 2.0], "b": [2.0, 2.0, 2.0, 1.0]})
+    points = contest.strengths(scores)
+    assert points[0] - points[1] == pytest.approx(400 * np.log10(3.5 / 1.5))
+    assert points.sum() == pytest.approx(0.0)
+    interval = contest.elo(scores, 50)
+    assert (interval["low"] < interval["high"]).all()
+
+
+def test_elo_points_order_many_players_as_their_wins_do() -> None:
+    """Of equal schedules, the likelihood depends on the wins alone."""
+    scores = pd.DataFrame(np.random.default_rng(0).random((30, 6)) + np.arange(6) / 10)
+    wins = (scores.to_numpy()[:, :, None] < scores.to_numpy()[:, None, :]).sum((0, 2))
+    points = contest.strengths(scores)
+    assert (np.argsort(points) == np.argsort(wins)).all()
+    expected = 1 / (1 + 10 ** ((points[None, :] - points[:, None]) / 400))
+    np.fill_diagonal(expected, 0.0)
+    np.testing.assert_allclose(expected.sum(1) * 31, wins + 0.5 * 5, rtol=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 13, 16, 100])
+def test_parts_have_each_column_once(width: int) -> None:
+    n = len(contest_families.parts(width, 16))
+    families = [contest_families.Part(part, n, width) for part in range(n)]
+    columns = [column for family in families for column in family.columns]
+    assert columns == list(range(width))
+    assert n == min(width, 16)
+    assert contest_families.parts(width, 16)[-1].endswith(f":part={n - 1}:parts={n}:width={width}")
+
+
+def rounds_of(strategy: Any, n: int = 40) -> list[dict[str, Any]]:
+    return trained(strategy, n)[0]
+
+
+def trained(strategy: Any, n: int) -> tuple[list[dict[str, Any]], Any]:
+    """The rows of rounds on forty columns, and the strategy after them."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((600, 40)).astype(np.float32)
+    Y = np.where(X[:, :5].sum(1) + rng.standard_normal(600) > 0, 1, -1).astype(np.int8)[:, None]
+    booster = Booster(bank_of(X), None, Y, strategy, n_rounds=n, rng=0, budget=1800)
+    rows = [row for _ in range(n) for row in booster.next_round().rows]
+    return rows, booster.strategy
+
+
+IS_WITHOUT: dict[str, Callable[[list[dict[str, Any]]], bool]] = {
+    "HalvingWithoutMemory": lambda rows: not any(row["n_remembered"] for row in rows),
+    "HalvingOfMostStages": lambda rows: len({row["n_stages"] for row in rows}) == 1,
+    "CostWithoutMemory": lambda rows: not any(row["n_remembered"] for row in rows),
+    "CostWithoutBrackets": lambda rows: {row["n_stages"] for row in rows} == {1},
+}
+
+
+@pytest.mark.parametrize("name", contest.WITHOUT)
+def test_an_ablation_is_without_its_part(name: str) -> None:
+    strategy = getattr(contest_ablations, name)
+    whole = strategy.__mro__[1]
+    rows, of_whole = rounds_of(strategy()), rounds_of(whole())
+    if name == "CostOfBrackets":  # each plan of so few examples spends the budget
+        assert [row["feature"] for row in rows] == [row["feature"] for row in of_whole]
+    else:
+        assert [row["feature"] for row in rows] != [row["feature"] for row in of_whole]
+    if name in IS_WITHOUT:
+        assert IS_WITHOUT[name](rows)
+        assert not IS_WITHOUT[name](of_whole)
+
+
+def test_rewards_that_do_not_age_are_plain_means() -> None:
+    rows, strategy = trained(contest_ablations.HalvingOfOldRewards(), 40)
+    assert strategy.brackets_[1].sum() == pytest.approx(len(rows))
+    assert strategy.brackets_[1] == pytest.approx(np.round(strategy.brackets_[1]))
