@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.step import Step
 from boostsample.strategies.adaptive_halving import AdaptiveHalving
 from boostsample.strategies.cost_aware import CostAware
-from boostsample.strategy import Outcome, Stump
+from boostsample.strategy import Outcome, Pool, Stump
 
 
 class HalvingWithoutMemory(AdaptiveHalving):
     """All features of the first stage are new."""
 
-    def _remembered(self, *_: Any) -> NDArray[np.int64]:
+    def _remembered(
+        self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
 
 
@@ -62,9 +62,9 @@ class CostOfLooks(CostAware):
 class CostWithoutBrackets(CostAware):
     """One search of few features, or 64 and then 16; the first bracket where there is no other."""
 
-    def start(self, *inputs: Any) -> None:
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Leave out brackets of several stages."""
-        super().start(*inputs)
+        super().start(pool, budget, n_rounds, rng)
         self.plans_ = [plan for plan in self.plans_ if len(plan) == 1 or plan[0] == [64, 1024]]
         self.brackets_ = np.zeros((2, len(self.plans_)))
 
@@ -72,10 +72,9 @@ class CostWithoutBrackets(CostAware):
 class CostOfBrackets(CostAware):
     """Plans that spend the budget, and no other one."""
 
-    def start(self, *inputs: Any) -> None:
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Leave out plans of fewer looks."""
-        super().start(*inputs)
-        budget = inputs[1]
+        super().start(pool, budget, n_rounds, rng)
         spent = [sum(q * size for q, size in plan) for plan in self.plans_]
         self.plans_ = [
             plan
@@ -88,5 +87,7 @@ class CostOfBrackets(CostAware):
 class CostWithoutMemory(CostAware):
     """All features are new."""
 
-    def _remembered(self, *_: Any) -> NDArray[np.int64]:
+    def _remembered(
+        self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         return np.empty(0, np.int64)
