@@ -21,7 +21,7 @@ _SEED_NAME = "arrays"
 
 def dataset_of_arrays(X: Any, y: Any, name: str = "data") -> Dataset:
     """A data set of arrays as of `content_of_arrays`, of which splits are drawn."""
-    return Dataset(name, *content_of_arrays(X, y), seed_name=_SEED_NAME)
+    return Dataset(name, **content_of_arrays(X, y)._asdict(), seed_name=_SEED_NAME)
 
 
 def content_of_arrays(X: Any, y: Any, n_train: int | None = None) -> DataContent:

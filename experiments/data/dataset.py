@@ -60,6 +60,7 @@ class DataContent(NamedTuple):
     columns: tuple[str, ...] | None
     n_train: int | None
     groups: NDArray[np.int64] | None = None
+    splits: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,9 @@ class Dataset:
         Share of the training rows of each repetition that `split` holds out to be scored, in place
         of the test rows, which are then in neither part. `name` should say so. None: the test rows
         are scored.
+    splits : tuple of pairs of int64 arrays, or None
+        The rows to train and to test on of each repetition, in increasing order. Then there is no
+        `n_train`.
 
     DataError if the arrays do not fit each other, are empty or constant, hold infinite values, or
     the training rows have fewer than two classes.
@@ -105,6 +109,7 @@ class Dataset:
     groups: NDArray[np.int64] | None = None
     seed_name: str | None = None
     validation: float | None = None
+    splits: tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...] | None = None
 
     def __post_init__(self) -> None:
         if self.validation is not None:
@@ -118,13 +123,15 @@ class Dataset:
                 f"n_train must be between 1 and {self.n_examples - 1}, got {n_train}; both train "
                 "and test rows are needed"
             )
-        y = self.y[:n_train]
-        if (y == y[0]).all():
-            same = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
-            raise self._error(
-                f"the training rows must have at least two classes, got one {same}; add examples "
-                "of another"
-            )
+        self._check_splits()
+        trained = [self.y[:n_train], *(self.y[train] for train, _ in self.splits or ())]
+        for y in trained:
+            if (y == y[0]).all():
+                same = "set of labels" if y.ndim == 2 else f"class, {self.classes[int(y[0])]!r}"
+                raise self._error(
+                    f"the training rows must have at least two classes, got one {same}; add "
+                    "examples of another"
+                )
         if self._has_equal_rows(n_train):
             raise self._error(
                 f"some feature must differ between the training rows, but all {n_train} are the "
@@ -232,6 +239,26 @@ class Dataset:
                     f"n_train must not divide a group, got rows of group {divided} on both sides"
                 )
 
+    def _check_splits(self) -> None:
+        if self.splits is None:
+            return
+        if self.n_train is not None or not self.splits:
+            raise self._error("splits need at least one pair of rows, and no n_train")
+        for number, (train, test) in enumerate(self.splits):
+            rows = np.concatenate([train, test])
+            if not len(train) or not len(test) or len(np.unique(rows)) < len(rows):
+                raise self._error(
+                    f"split {number} must have rows to train and others to test on, each once, got "
+                    f"{len(train)} and {len(test)} with {len(np.unique(rows))} different rows"
+                )
+            if rows.min() < 0 or rows.max() >= self.n_examples:
+                raise self._error(
+                    f"split {number} must have rows from 0 to {self.n_examples - 1}, got "
+                    f"{rows.min()} to {rows.max()}"
+                )
+            if self.groups is not None and np.isin(self.groups[train], self.groups[test]).any():
+                raise self._error(f"split {number} must not divide a group")
+
     @property
     def seeded_by(self) -> str:
         """The name in the seeds of splits and random streams: `seed_name`, or else `name`."""
@@ -289,7 +316,8 @@ class Dataset:
     def split(self, repetition: int, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The rows to train and to test on, each int64 and in increasing order.
 
-        With a standard split, that one in every repetition. Otherwise a quarter of every class (set
+        With a standard split, that one in every repetition; with `splits`, that of the repetition,
+        and DataError if there are not so many. Otherwise a quarter of every class (set
         of labels if a row has several), rounded up or down, is drawn for testing; a class with a
         single row keeps it for training. With groups, a quarter of the groups is drawn instead. The
         draw depends on the labels or groups, `seeded_by`, `seed` and `repetition` only. With
@@ -299,7 +327,14 @@ class Dataset:
         seed = check_integer("seed", seed, 0)
         repetition = check_integer("repetition", repetition, 0)
         rows = np.arange(self.n_examples, dtype=np.int64)
-        if self.n_train is not None:
+        if self.splits is not None:
+            if repetition >= len(self.splits):
+                raise self._error(
+                    f"there are {len(self.splits)} fixed splits, one for each repetition, got "
+                    f"repetition {repetition + 1}; ask for {len(self.splits)} repetitions or fewer"
+                )
+            train, test = self.splits[repetition]
+        elif self.n_train is not None:
             train, test = rows[: self.n_train], rows[self.n_train :]
         else:
             rng = self._split_stream(seed, repetition)

@@ -26,6 +26,7 @@ from boostsample.experiments.data.matrix_files import (
     MATRIX_SUFFIXES,
     read_matrix_file,
 )
+from boostsample.experiments.data.openml_files import KIND, OPENML_OPTIONS, read_task
 from boostsample.experiments.data.table_reader import (
     TABLE_OPTIONS,
     TABLE_SUFFIXES,
@@ -41,7 +42,7 @@ from boostsample.experiments.data.table_reader import (
 )
 
 _SUFFIXES = {**TABLE_SUFFIXES, **MATRIX_SUFFIXES, **DOCUMENT_SUFFIXES}
-OPTIONS = {**TABLE_OPTIONS, **MATRIX_OPTIONS, **DOCUMENT_OPTIONS}
+OPTIONS = {**TABLE_OPTIONS, **MATRIX_OPTIONS, **DOCUMENT_OPTIONS, **OPENML_OPTIONS}
 """Options of each kind of files."""
 
 
@@ -72,7 +73,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
     checked = {
         name: check_file_option(name, value) for name, value in options.items() if value is not None
     }
-    is_folder = kind in DOCUMENT_FOLDERS
+    is_folder = kind in (*DOCUMENT_FOLDERS, *OPENML_OPTIONS)
     if not (path.is_dir() if is_folder else path.is_file()):
         place = "folder" if is_folder else "file"
         raise DataError(f"data {place} {str(path)!r} must be an existing {place}; there is none")
@@ -110,4 +111,5 @@ _READERS: dict[str, Callable[..., DataContent]] = {
     "parquet": partial(_read_table, read_parquet),
     **{kind: partial(_read_matrix, kind) for kind in MATRIX_OPTIONS},
     **{kind: partial(read_terms, kind) for kind in DOCUMENT_OPTIONS},
+    KIND: read_task,
 }

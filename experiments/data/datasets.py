@@ -42,6 +42,7 @@ from boostsample.experiments.data.function_sets import (
     registered_sets,
     split_settings,
 )
+from boostsample.experiments.data.openml_files import KIND, task_name
 from boostsample.experiments.data.originals import KDD_POSITIVES, load_original
 from boostsample.experiments.data.table_reader import check_file_option, split_data_text
 from boostsample.hashing import hashed_seed
@@ -226,7 +227,7 @@ def load_dataset(
         base, known = match[1], DATASETS[match[1]]
         settings = _settings(base, known.settings, match[2] or "", chosen)
         content = known.load(data_dir=data_dir, download=download, seed=seed, **settings)
-        data = Dataset(shown_name(base, settings), *content)
+        data = Dataset(shown_name(base, settings), **content._asdict())
     elif isinstance(name_or_path, str) and is_function_set(text):
         base, written_settings = split_settings(text)
         function, defaults = function_set(base)
@@ -234,7 +235,8 @@ def load_dataset(
         settings = _settings(base, defaults, written_settings, chosen)
         content = load_function_set(base, function, settings, data_dir=data_dir, seed=seed)
         name = shown_name(short_name(base), settings) if name is None else name
-        data = Dataset(check_file_option("name", name), *content, seed_name=_FILE_SEED_NAME)
+        name = check_file_option("name", name)
+        data = Dataset(name, **content._asdict(), seed_name=_FILE_SEED_NAME)
     else:
         path = Path(text).expanduser()
         if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
@@ -244,9 +246,12 @@ def load_dataset(
             raise SettingError(f"{unknown('data set', text, known_names)}, {hint}")
         name = chosen.pop("name", None)
         plain = path.name.removesuffix(".gz").removesuffix(".bz2")
+        if name is None and chosen.get("kind") == KIND and "task" in chosen:
+            name = task_name(path, check_file_option("task", chosen["task"]))
         name = Path(plain).stem if name is None else name
         name = check_file_option("name", name)
-        data = Dataset(name, *read_dataset_file(path, **chosen), seed_name=_FILE_SEED_NAME)
+        content = read_dataset_file(path, **chosen)
+        data = Dataset(name, **content._asdict(), seed_name=_FILE_SEED_NAME)
     if share is None:
         return data
     name = validation_name(data.name, share)

@@ -345,6 +345,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "drop_unlabelled": ("true or false", _flag),
     "ngrams": ("a whole number, at least 1", _count),
     "min_df": ("a whole number, at least 1", _count),
+    "task": ("the number of a task of OpenML", _count),
     "validation": ("", check_share),
 }
 FILE_OPTIONS = tuple(_OPTIONS)
