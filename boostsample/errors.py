@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 _MOST = 1000
@@ -46,6 +47,15 @@ class ShardError(BoostSampleError, RuntimeError):
     The booster is at the end of its last round: `small_state()` and a checkpoint can be saved, and
     continued with other workers.
     """
+
+
+def failed(what: str, error: Exception) -> SettingError:
+    """A SettingError for a function of the user that raises: its error, file and line."""
+    (*_, frame) = traceback.extract_tb(error.__traceback__)
+    return SettingError(
+        f"the {what} fails: {type(error).__name__}: {one_line(error)} "
+        f"('{frame.filename}', line {frame.lineno}); correct it"
+    )
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:

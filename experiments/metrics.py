@@ -45,7 +45,6 @@ NDCG               mean over groups of DCG / (largest DCG), DCG the sum of 1 / l
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -53,7 +52,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, one_line, unknown
+from boostsample.errors import SettingError, failed, unknown
 from boostsample.labels import classify, encode
 from boostsample.names import is_in_file
 from boostsample.registry import entries_of_group, object_in_file, registered_function
@@ -576,11 +575,7 @@ def own_score(metric: Metric, y: NDArray[np.integer], scores: NDArray[np.float64
     try:
         return float(metric.own(y, read))
     except Exception as error:  # a function of the user may raise anything
-        (*_, frame) = traceback.extract_tb(error.__traceback__)
-        raise SettingError(
-            f"the metric {metric.name!r} fails: {type(error).__name__}: {one_line(error)} "
-            f"('{frame.filename}', line {frame.lineno}); correct it"
-        ) from error
+        raise failed(f"metric {metric.name!r}", error) from error
 
 
 def probabilities(scores: NDArray[np.float64], multilabel: bool = False) -> NDArray[np.float64]:

@@ -82,10 +82,6 @@ class AdaptiveHalving(Strategy):
         unbiased_scheme(self.scheme)
         size = budget, pool.n_examples, pool.n_features
         self.brackets_ = np.zeros((2, most_stages(*size, self.eta, _LEAST_EXAMPLES)))
-        self.forget()
-
-    def forget(self) -> None:
-        """No rewards, no features."""
         self.memory_ = np.zeros((2, 2))
         self.variance_, self.running_mean_, self.n_rewards_ = _FIRST_VARIANCE, 0.0, 0
         self.chosen_, self.node_chosen_, self.runners_up_ = np.empty((3, 0), np.int64)
@@ -112,9 +108,6 @@ class AdaptiveHalving(Strategy):
         first = self._remembered(self.remember_, stages[0][0], step.rng, self.chosen_)
         step.note(n_stages=len(stages), n_remembered=first.size)
         features, race = first_features(step, stages, first)
-        if len(race) == 1 and race[0][1] == step.n_examples:
-            self.runners_up_ = _NONE
-            return step.search(features, step.draw(step.n_examples)).best()
         found = step.race_again(features, self.runners_up_, race, self.scheme)
         best, self.runners_up_ = found[-1].best(), _NONE
         if len(found) > 1:

@@ -7,12 +7,11 @@ The function is named as ``my_file.py:points(n=500)``, or by its name in the ent
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from boostsample.errors import DataError, SettingError, one_line
+from boostsample.errors import DataError, SettingError, failed
 from boostsample.experiments.data.arrays import content_of_arrays, joined_parts
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.names import is_in_file
@@ -79,23 +78,19 @@ def function_set(name: str) -> tuple[Callable[..., Any], dict[str, Setting]]:
 
 
 def load_function_set(
-    name: str, function: Callable[..., Any], settings: dict[str, Setting], **given: Any
+    name: str, function: Callable[..., Any], settings: dict[str, Setting], **context: Any
 ) -> DataContent:
     """The content of the data set that a function makes with these settings.
 
-    `given` has the values of `data_dir` and `seed`, which the function need not take. SettingError
-    or DataError if it fails, or returns something else.
+    `context` has the values of `data_dir` and `seed`, which the function need not take.
+    SettingError or DataError if it fails, or returns something else.
     """
     taken = inspect.signature(function).parameters
-    given = {key: value for key, value in given.items() if key in taken}
+    wanted = {key: value for key, value in context.items() if key in taken}
     try:
-        made = function(**settings, **given)
+        made = function(**settings, **wanted)
     except Exception as error:  # a function of the user may raise anything
-        (*_, frame) = traceback.extract_tb(error.__traceback__)
-        raise SettingError(
-            f"the data set {name!r} fails: {type(error).__name__}: {one_line(error)} "
-            f"('{frame.filename}', line {frame.lineno}); correct it"
-        ) from error
+        raise failed(f"data set {name!r}", error) from error
     if isinstance(made, DataContent):
         return made
     if not isinstance(made, tuple | list) or len(made) != 2:

@@ -20,6 +20,10 @@ class HalvingWithoutMemory(AdaptiveHalving):
         return np.empty(0, np.int64)
 
 
+class CostWithoutMemory(HalvingWithoutMemory, CostAware):
+    """All features are new."""
+
+
 class HalvingWithoutRunnersUp(AdaptiveHalving):
     """No feature competes again because it did in the round before."""
 
@@ -82,12 +86,3 @@ class CostOfBrackets(CostAware):
             if 10 * looks >= 9 * budget or len(self.plans_) == 1
         ] or self.plans_[-1:]
         self.brackets_ = np.zeros((2, len(self.plans_)))
-
-
-class CostWithoutMemory(CostAware):
-    """All features are new."""
-
-    def _remembered(
-        self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        return np.empty(0, np.int64)
