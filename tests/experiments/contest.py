@@ -87,8 +87,7 @@ WITHOUT = {
     "HalvingOfMostStages": "the learned number of stages",
     "HalvingOfOldRewards": "ageing of rewards",
     "CostOfLooks": "costs, by rewards alone",
-    "CostWithoutBrackets": "brackets of several stages",
-    "CostOfBrackets": "plans of fewer looks",
+    "CostOfBudget": "plans of fewer looks",
     "CostWithoutMemory": "memory of chosen features",
 }
 LISTED = ("uniform-naive", "mas-naive", "laminating", "successive-halving", "adaptive-halving")
@@ -165,40 +164,64 @@ def areas(x: NDArray[np.float64], loss: NDArray[np.float64], start: float, end: 
     return float(np.trapezoid(np.interp(at, np.log(x), loss)) / 200)
 
 
-def summary(folder: Path) -> pd.DataFrame:
-    """A row for each data set and strategy of the results in a folder."""
-    frames = []
-    for name in GRIDS:
-        if (folder / name).exists():
-            results = read_results(folder / name)
-            frames.append(with_labels(results.to_frame("curves")).assign(group=name))
-    table = pd.concat(frames)
+def curves(folder: Path) -> pd.DataFrame:
+    """The curves of all runs in a folder, with the grid that they are of."""
+    frames = [
+        with_labels(read_results(folder / name).to_frame("curves")).assign(group=name)
+        for name in GRIDS
+        if (folder / name).exists()
+    ]
+    return pd.concat(frames)
+
+
+def of_runs(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each run: its areas, and what it has at some marks."""
     rows: list[dict[str, Any]] = []
     for data, part in table.groupby("data", sort=False):
         ranked = part[part["label"].isin(STRATEGIES)]
         start = ranked.loc[ranked["stumps"] == MARKS[FIRST], "cost"].max()
         end = ranked.loc[ranked["stumps"] == MARKS[-1], "cost"].min()
-        for (group, label), runs in part.groupby(["group", "label"], sort=False):
-            values = []
-            for _, run in runs.groupby("repetition"):
-                loss, last = run["log10_loss"].to_numpy(), run.iloc[-1]
-                at = run.set_index("stumps")["log10_loss"]
-                values.append(
-                    {
-                        "rounds": areas(run["stumps"].to_numpy(float), loss, 10, MARKS[-1]),
-                        "cost": areas(run["cost"].to_numpy(float), loss, start, end),
-                        **{f"loss_{mark}": at[mark] for mark in SHOWN},
-                        "error": last["test_error"],
-                        "looks": last["looks"] / MARKS[-1],
-                        "seconds": last["seconds"],
-                    }
-                )
-            of_runs = pd.DataFrame(values)
-            means = of_runs.mean().to_dict()
-            name = label.rpartition(".py:")[2]
-            row = {"data": data, "group": group, "strategy": name, "runs": len(values), **means}
-            rows.append({**row, "rounds_std": of_runs["rounds"].std()})
+        keys = ["group", "label", "repetition"]
+        for (group, label, repetition), run in part.groupby(keys, sort=False):
+            loss, last = run["log10_loss"].to_numpy(), run.iloc[-1]
+            at = run.set_index("stumps")["log10_loss"]
+            rows.append(
+                {
+                    "data": data,
+                    "group": group,
+                    "strategy": label.rpartition(".py:")[2],
+                    "repetition": repetition,
+                    "rounds": areas(run["stumps"].to_numpy(float), loss, 10, MARKS[-1]),
+                    "cost": areas(run["cost"].to_numpy(float), loss, start, end),
+                    **{f"loss_{mark}": at[mark] for mark in SHOWN},
+                    "error": last["test_error"],
+                    "looks": last["looks"] / MARKS[-1],
+                    "seconds": last["seconds"],
+                }
+            )
     return pd.DataFrame(rows)
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each data set and strategy: means over the runs that all have of the set.
+
+    Ablations are runs of other grids. What they change is a mean over the runs, thus splits, that
+    the whole strategy has too.
+    """
+    runs = of_runs(table)
+    key = ["data", "repetition"]
+    is_ranked = runs["strategy"].isin(STRATEGIES)
+    everywhere = runs[is_ranked].groupby(key)["strategy"].transform("nunique")
+    runs = runs.drop(everywhere.index[everywhere < len(STRATEGIES)])
+    for axis in ("rounds", "cost"):
+        of_whole = runs["strategy"].map(_whole)
+        wholes = runs.set_index([*key, "strategy"])[axis]
+        wanted = pd.MultiIndex.from_arrays([runs["data"], runs["repetition"], of_whole])
+        runs[f"{axis}_change"] = runs[axis] - wholes.reindex(wanted).to_numpy()
+    of_set = runs.groupby(["data", "group", "strategy"], sort=False)
+    means = of_set.mean().drop(columns="repetition")
+    means.insert(0, "runs", of_set.size())
+    return means.assign(rounds_std=of_set["rounds"].std()).reset_index()
 
 
 def _toml(value: Any) -> str:
@@ -315,18 +338,20 @@ def marks(rows: pd.DataFrame) -> list[str]:
     return markdown.frame_table(head, table.loc[order].map("{:.1f}".format))
 
 
-def changes(rows: pd.DataFrame, name: str) -> tuple[str, pd.Series]:
-    """The whole strategy of an ablation, and the change of its area on each data set."""
-    halving = name.startswith("Halving")
-    whole, column = ("adaptive-halving", "rounds") if halving else ("cost-aware", "cost")
-    parts = rows[rows["strategy"].isin((name, whole))]
-    both = parts.pivot(index="data", columns="strategy", values=column).dropna()
-    return whole, both[name] - both[whole]
+def _whole(name: str) -> str:
+    """The strategy that an ablation is a part of."""
+    return "adaptive-halving" if name.startswith("Halving") else "cost-aware"
+
+
+def changes(rows: pd.DataFrame, name: str) -> pd.Series:
+    """The change of the area on each data set: against rounds, or against cost for `cost-aware`."""
+    column = "rounds_change" if _whole(name) == "adaptive-halving" else "cost_change"
+    return rows[rows["strategy"] == name].set_index("data")[column].dropna()
 
 
 def part_p_values(rows: pd.DataFrame) -> dict[str, float]:
     """For each ablation, Wilcoxon's test of whether it changes areas, corrected by Holm."""
-    p_values = [float(wilcoxon(changes(rows, name)[1]).pvalue) for name in WITHOUT]
+    p_values = [float(wilcoxon(changes(rows, name)).pvalue) for name in WITHOUT]
     return dict(zip(WITHOUT, holm(p_values), strict=True))
 
 
@@ -334,7 +359,7 @@ def ablations(rows: pd.DataFrame) -> list[str]:
     """What each part changes: the median of the areas, and on how many sets it is better."""
     lines, p_values = [], part_p_values(rows)
     for name, part in WITHOUT.items():
-        whole, change = changes(rows, name)
+        whole, change = _whole(name), changes(rows, name)
         worse = f"{(change > 0).sum()} of {len(change)}"
         texts = [f"`{whole}`", part, f"{change.median():+.4f}", worse, f"{p_values[name]:.1g}"]
         lines.append(texts)
@@ -467,7 +492,7 @@ def claims() -> list[str]:
     for name in errors.filter(like="error_"):
         seconds = name.removeprefix("error_")
         said.append(f"after {seconds} s `{errors[name].idxmin()}`")
-    parts = [f"{WITHOUT[name]} of `{changes(rows, name)[0]}`" for name in matter]
+    parts = [f"{WITHOUT[name]} of `{_whole(name)}`" for name in matter]
     return [*said, f"Parts that make a difference: {'; '.join(parts)}"]
 
 
@@ -522,7 +547,7 @@ def main() -> None:
         run(*(getattr(arguments, name) for name in
               ("wheels", "data_dir", "folder", "repeats", "jobs", "only")))  # fmt: skip
     if arguments.command != "print":
-        summary(arguments.folder).round(6).to_csv(RESULTS / "contest.csv", index=False)
+        summary(curves(arguments.folder)).round(6).to_csv(RESULTS / "contest.csv", index=False)
     else:
         sys.stdout.write(markdown.marked(tables()))
 

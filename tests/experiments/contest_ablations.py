@@ -8,19 +8,25 @@ from numpy.typing import NDArray
 from boostsample.step import Step
 from boostsample.strategies.adaptive_halving import AdaptiveHalving
 from boostsample.strategies.cost_aware import CostAware
+from boostsample.strategies.learned_search import LearnedSearch
 from boostsample.strategy import Outcome, Pool, Stump
 
 
-class HalvingWithoutMemory(AdaptiveHalving):
+class WithoutMemory(LearnedSearch):
     """All features of the first stage are new."""
 
-    def _remembered(
+    def remembered(
         self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
     ) -> NDArray[np.int64]:
+        """None of those that were chosen."""
         return np.empty(0, np.int64)
 
 
-class CostWithoutMemory(HalvingWithoutMemory, CostAware):
+class HalvingWithoutMemory(WithoutMemory, AdaptiveHalving):
+    """All features of the first stage are new."""
+
+
+class CostWithoutMemory(WithoutMemory, CostAware):
     """All features are new."""
 
 
@@ -37,7 +43,7 @@ class HalvingOfMostStages(AdaptiveHalving):
     """The number of stages is not learned; memory is."""
 
     def _n_stages(self, rng: np.random.Generator | None = None) -> int:
-        return int(self.brackets_.shape[1])
+        return int(self.arms_.shape[1])
 
 
 class HalvingOfOldRewards(AdaptiveHalving):
@@ -46,11 +52,11 @@ class HalvingOfOldRewards(AdaptiveHalving):
     def learn(self, outcome: Outcome) -> None:
         """Give the counts back what they lose."""
         t = self.n_rewards_ + 1
-        for arms in (self.brackets_, self.memory_):
+        for arms in (self.arms_, self.memory_):
             arms[1] *= (t / max(t - 1, 1)) ** 2
         super().learn(outcome)
         if self.n_rewards_ < t:
-            for arms in (self.brackets_, self.memory_):
+            for arms in (self.arms_, self.memory_):
                 arms[1] *= (max(t - 1, 1) / t) ** 2
 
 
@@ -63,26 +69,11 @@ class CostOfLooks(CostAware):
         return super().choose(step)
 
 
-class CostWithoutBrackets(CostAware):
-    """One search of few features, or 64 and then 16; the first bracket where there is no other."""
-
-    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Leave out brackets of several stages."""
-        super().start(pool, budget, n_rounds, rng)
-        self.plans_ = [plan for plan in self.plans_ if len(plan) == 1 or plan[0] == [64, 1024]]
-        self.brackets_ = np.zeros((2, len(self.plans_)))
-
-
-class CostOfBrackets(CostAware):
-    """Plans that spend the budget, and no other one."""
+class CostOfBudget(CostAware):
+    """The plan that spends the budget, and no other one."""
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Leave out plans of fewer looks."""
         super().start(pool, budget, n_rounds, rng)
-        spent = [sum(q * size for q, size in plan) for plan in self.plans_]
-        self.plans_ = [
-            plan
-            for plan, looks in zip(self.plans_, spent, strict=True)
-            if 10 * looks >= 9 * budget or len(self.plans_) == 1
-        ] or self.plans_[-1:]
-        self.brackets_ = np.zeros((2, len(self.plans_)))
+        self.plans_ = self.plans_[:1]
+        self.forget(1, self.variance_)

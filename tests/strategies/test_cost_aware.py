@@ -16,21 +16,25 @@ from tests.problems import bank_of
 
 def test_plans_keep_to_the_budget_the_features_and_few_of_the_examples() -> None:
     assert plans_within(60_000, 16_000, 600_000) == [
-        [(5, 60_000)],
-        [(10, 60_000)],
-        [(16, 2048)],
-        [(16, 4096)],
-        [(16, 8192)],
-        [(32, 4096)],
-        [(64, 1024), (16, 4096)],
+        (10, 60_000),
+        (5, 60_000),
+        (16, 2048),
+        (16, 4096),
+        (16, 8192),
+        (32, 4096),
     ]
     for n_examples in (1, 50, 4_000, 30_000, 1_000_000):
         for n_features in (1, 7, 40, 10_000):
             for budget in (n_examples, 3 * n_examples, 100 * n_examples):
-                for plan in plans_within(n_examples, n_features, budget):
-                    assert sum(q * T for q, T in plan) <= budget
-                    assert max(q for q, _ in plan) <= n_features
-                    assert plan[-1][1] == n_examples or 7 * plan[-1][1] <= n_examples
+                plans = plans_within(n_examples, n_features, budget)
+                assert len(set(plans)) == len(plans)
+                first, *others = plans
+                assert 2 * first[0] * first[1] > min(budget, n_features * n_examples)
+                for q, T in plans:
+                    assert q * T <= budget
+                    assert q <= n_features
+                for _, T in others:
+                    assert T == n_examples or 7 * T <= n_examples
 
 
 def learned_after(n_rounds: int, budget: int | None = None) -> tuple[Booster, Any]:
@@ -44,20 +48,19 @@ def learned_after(n_rounds: int, budget: int | None = None) -> tuple[Booster, An
     return booster, booster.strategy
 
 
-def test_plans_are_those_of_cost_and_the_brackets_of_the_budget() -> None:
+def test_the_first_round_is_the_cheapest() -> None:
     _, strategy = learned_after(1, 60_000)
-    brackets = [[[3, 20_000]], [[8, 3750], [2, 15_000]], [[20, 1000], [8, 2500], [2, 10_000]]]
-    assert strategy.plans_ == [[[16, 2048]], *brackets]
-    assert strategy.bracket_ == int(np.argmin(strategy.costs_)), "the first round is the cheapest"
+    assert strategy.plans_.tolist() == [[3, 20_000], [16, 2048]]
+    assert strategy.arm_ == int(np.argmin(strategy.costs_))
 
 
 def test_a_plan_of_much_reward_for_its_cost_is_searched_nearly_always() -> None:
     booster, strategy = learned_after(1)
-    plan = strategy.plans_.index([[16, 2048]])
+    plan = strategy.plans_.tolist().index([16, 2048])
     rows = []
     for _ in range(5):
-        strategy.brackets_ = np.full((2, len(strategy.plans_)), 0.1)
-        strategy.brackets_[1], strategy.brackets_[0, plan] = 50.0, 9.0
+        strategy.arms_ = np.full((2, len(strategy.plans_)), 0.1)
+        strategy.arms_[1], strategy.arms_[0, plan] = 50.0, 9.0
         rows += booster.next_round().rows
     assert [row["n_examples"] for row in rows] == [2048] * 5
     assert [row["looks_search"] for row in rows] == [16 * 2048] * 5
@@ -69,12 +72,12 @@ def test_a_new_plan_is_tried_if_it_costs_less_than_1_3_times_the_best(
 ) -> None:
     booster, strategy = learned_after(1)
     n = len(strategy.plans_)
-    strategy.brackets_ = np.array([[1.0] * n, [1e9] * n])
+    strategy.arms_ = np.array([[1.0] * n, [1e9] * n])
     strategy.costs_ = np.full(n, 10.0)
     strategy.costs_[0], strategy.costs_[1] = ratio, 1.0
-    strategy.brackets_[:, 0] = 0.0
+    strategy.arms_[:, 0] = 0.0
     booster.next_round()
-    assert strategy.bracket_ == (0 if searched else 1)
+    assert strategy.arm_ == (0 if searched else 1)
 
 
 def test_costs_are_sums_of_their_parts_and_grow_with_each_size() -> None:

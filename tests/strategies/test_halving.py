@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.strategies import AdaptiveHalving, Laminating, SuccessiveHalving
-from boostsample.strategies.adaptive_halving import _draw
+from boostsample.strategies.learned_search import draw_near
 from boostsample.strategies.laminating import laminating_stages
 from boostsample.strategies.successive_halving import halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool
@@ -156,7 +156,7 @@ def test_the_rule_of_adaptive_halving(watched: Watched) -> None:
     strategy = AdaptiveHalving()
     booster = Booster(bank, None, noisy_labels(3000), strategy, n_rounds=60, rng=2)
     learned: Any = booster.strategy
-    rule = _Rule(learned.brackets_.shape[1])
+    rule = _Rule(learned.arms_.shape[1])
     assert rule.n_brackets >= 3
     chosen: list[int] = []
     before: list[int] = []
@@ -185,7 +185,7 @@ def test_the_rule_of_adaptive_halving(watched: Watched) -> None:
         bracket, memory = row["n_stages"] - 1, int(row["n_remembered"] > 0)
         assert bracket in near
         rule.rewards.append(((bracket, memory), -0.5 * math.log(1 - row["edge"] ** 2)))
-        for choice, arms in enumerate((learned.brackets_, learned.memory_)):
+        for choice, arms in enumerate((learned.arms_, learned.memory_)):
             expected = rule.means_and_counts(choice)
             known = expected[1] > 0
             assert arms[:, known] == pytest.approx(expected[:, known])
@@ -201,7 +201,7 @@ def test_the_draws_are_normal() -> None:
     """Each arm near the best is drawn as often as Normal(x_S, v / n_S) says."""
     arms = np.array([[0.2, 0.5, 0.9, 1.0, 0.0, 0.0, 0.0], [9.0, 9.0, 5.0, 20.0, 0.0, 0.0, 0.0]])
     rng = np.random.default_rng(1)
-    drawn = np.bincount([_draw(arms, 0.03, rng) for _ in range(20_000)], minlength=7) / 20_000
+    drawn = np.bincount([draw_near(arms, 0.03, rng) for _ in range(20_000)], minlength=7) / 20_000
     z = np.random.default_rng(2).standard_normal((200_000, 3))
     values = np.array([0.9, 1.0, 1.0]) + z * np.sqrt(0.03 / np.array([5.0, 20.0, 1.0]))
     expected = np.bincount(values.argmax(axis=1), minlength=3) / 200_000
@@ -215,20 +215,20 @@ def test_memory_draws_searches_by_their_number() -> None:
     strategy.start(Pool([], 16_000, 60_000), 600_000, 10, np.random.default_rng(0))
     strategy.chosen_ = np.array([7, 5, 3, 1])
     rng = np.random.default_rng(1)
-    drawn = [strategy._remembered(1, 2, rng, strategy.chosen_) for _ in range(20_000)]
+    drawn = [strategy.remembered(1, 2, rng, strategy.chosen_) for _ in range(20_000)]
     assert all(features.size == 1 for features in drawn)
     # the first of two draws
     shares = np.bincount([features[0] for features in drawn], minlength=8)[[7, 5, 3, 1]] / 20_000
     assert shares == pytest.approx([1 / 16, 3 / 16, 5 / 16, 7 / 16], abs=0.015)
-    assert strategy._remembered(0, 2, rng, strategy.chosen_).size == 0
-    assert sorted(strategy._remembered(1, 1000, rng, strategy.chosen_)) == [1, 3, 5, 7]
+    assert strategy.remembered(0, 2, rng, strategy.chosen_).size == 0
+    assert sorted(strategy.remembered(1, 1000, rng, strategy.chosen_)) == [1, 3, 5, 7]
 
 
 def test_features_of_nodes_are_remembered_apart() -> None:
     """Those of terms are not; but only a round's first search is a reward."""
     strategy = AdaptiveHalving()
     strategy.start(Pool([], 100, 1000), 10_000, 10, np.random.default_rng(0))
-    strategy.bracket_ = strategy.remember_ = 0
+    strategy.arm_ = strategy.remember_ = 0
     for search, edge in ((1, 0.5), (0, 0.0), (0, 1.0)):
         strategy.learn(Outcome(1, search, 9, 0, edge, edge, 0.1, 10, 1000, 1.0, True))
     strategy.learn(Outcome(1, 2, 7, 0, 0.9, 0.9, 0.1, 10, 30, 0.1, False))
