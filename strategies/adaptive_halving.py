@@ -4,7 +4,7 @@ Few stages search few features on nearly all examples; many stages search many f
 very few examples. The best number falls as boosting goes on, since edges shrink and their noise
 does not. Features that were chosen before are worth another search where few of many are useful,
 and not where any of many will do. Our own strategy; the brackets are those of Hyperband (Li et al.
-2018); rewards and memory are those of `learned_search`.
+2018); rewards and memory are those of `_learned_search`.
 
 Brackets: S = 1, ..., S_max stages of budget / S looks each, see `strategies.successive_halving`;
 S_max is the largest whose first stage has at least 10 examples.
@@ -32,7 +32,7 @@ import numpy as np
 from boostsample.checks import check_integer
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.learned_search import LearnedSearch, best_arm, draw_near
+from boostsample.strategies._learned_search import LearnedSearch, best_arm, draw_near
 from boostsample.strategies.successive_halving import halving_stages, most_stages
 from boostsample.strategy import Pool, Stump
 

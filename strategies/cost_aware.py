@@ -4,7 +4,7 @@ A round costs its looks and everything else: draws, rows copied for a sample, sw
 all examples (`boostsample.planning.costs`). Where that costs more than the looks, as on few
 examples, a round should spend its whole budget; where the looks cost most, a search of few features
 on a good sample, or on all examples, gains more in a given time. Which one changes as edges shrink.
-Our own strategy for equal cost, with the rewards and the memory of `learned_search`; for equal
+Our own strategy for equal cost, with the rewards and the memory of `_learned_search`; for equal
 looks, see `adaptive_halving`.
 
 Plans: a search of Q features on T examples drawn by order, which has
@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies.learned_search import LearnedSearch
+from boostsample.strategies._learned_search import LearnedSearch
 from boostsample.strategies.successive_halving import Stage, halving_stages
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Stump

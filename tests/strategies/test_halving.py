@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.strategies import AdaptiveHalving, Laminating, SuccessiveHalving
-from boostsample.strategies.learned_search import draw_near
+from boostsample.strategies._learned_search import draw_near
 from boostsample.strategies.laminating import laminating_stages
 from boostsample.strategies.successive_halving import halving_stages, most_stages
 from boostsample.strategy import Outcome, Pool
