@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.step import Step
+from boostsample.strategies._learned_search import LearnedSearch
 from boostsample.strategies.adaptive_halving import AdaptiveHalving
 from boostsample.strategies.cost_aware import CostAware
-from boostsample.strategies._learned_search import LearnedSearch
 from boostsample.strategy import Outcome, Pool, Stump
 
 
