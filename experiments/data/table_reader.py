@@ -34,6 +34,8 @@ from boostsample.labels import check_class_counts, class_values
 
 MISSING_MARKS = frozenset({"", "na", "n/a", "#n/a", "<na>", "nan", "-nan", "null", "none", "?"})
 """Texts of a missing value, in lower case."""
+MISSING_LABELS = frozenset({"", "nan", "None", "<NA>", "NaT"})
+"""Texts of a missing label as Python writes them; in arrays, other marks are names of classes."""
 TABLE_SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -149,7 +151,14 @@ def read_csv(path: Path, options: TableOptions) -> LabelledTable:
         if at in chosen.texts:
             columns[at] = texts.to_pandas()
         elif at == chosen.label:
-            columns[at] = _written_labels(texts.to_pandas(), f"{path}: the label {names[at]!r}")
+            where = f"{path}: the label {names[at]!r}"
+            if texts.null_count:
+                raise DataError(
+                    f"{where} must have a label in every row, but contains NaN in data row "
+                    f"{texts.is_null().index(True).as_py() + 1}: nothing, or a text such as 'NA' "
+                    "or 'none'; drop the rows without a label, or give a class another name"
+                )
+            columns[at] = _written_labels(texts.to_pandas(), where)
         else:
             columns[at] = _values(texts, decimal, f"{path}: column {names[at]!r}")
     return _labelled_table(columns, names, chosen, header)
@@ -233,14 +242,15 @@ def check_row_numbers(X: Any, where: str | Path) -> None:
 def label_values(labels: Sequence[Any], where: str) -> NDArray[Any]:
     """Labels of a file that is no table as class values, text as that of a text file.
 
-    DataError, beginning with `where`, if a label is missing or invalid.
+    Text is stripped; of it, `MISSING_LABELS` are missing. DataError, beginning with `where`, if a
+    label is missing or invalid.
     """
-    import pyarrow
+    import pandas as pd
 
     column: Any = labels
     if len(labels) and isinstance(labels[0], str):
-        texts = _without_marks(pyarrow.array(labels, pyarrow.string()))
-        column = _written_labels(texts.to_pandas(), where)
+        texts = [None if text in MISSING_LABELS else text for text in map(str.strip, labels)]
+        column = _written_labels(pd.Series(texts, dtype=object), where)
     return class_values(column, where, in_file=True)
 
 

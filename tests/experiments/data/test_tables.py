@@ -182,7 +182,7 @@ BAD: dict[str, tuple[Any, ...]] = {
     ),
     "a missing label": (
         lines("1,2,a", "3,4,na"),
-        "t.csv: the label 'y' must have a label in every row, but contains N",
+        "t.csv: the label 'y' must have a label in every row, but contains NaN in data row 2: ",
     ),
     "a class in two ways": (
         lines("1,2,1", "3,4,1.0"),
@@ -362,6 +362,7 @@ def test_values_that_float32_merges_are_named() -> None:
         ([1.0, -1.0, 1.0], [1, 0, 1], ("-1", "1")),
         (["1_0", "10"], [1, 0], ("10", "1_0")),
         (["été", "zoo", "B"], [2, 1, 0], ("B", "zoo", "été")),
+        (["none", " mild", "NA"], [2, 1, 0], ("NA", "mild", "none")),
     ],
 )
 def test_classes_are_numbered_by_number_or_name(
@@ -370,6 +371,12 @@ def test_classes_are_numbered_by_number_or_name(
     found, names = number_classes(label_values(values, "here"), "here")
     assert (found.tolist(), names) == (codes, classes)
     assert found.dtype == np.int64
+
+
+@pytest.mark.parametrize("missing", ["", " ", "nan", "None", "<NA>", "NaT"])
+def test_texts_of_python_for_a_missing_label_are_no_class(missing: str) -> None:
+    with pytest.raises(DataError, match="here must have a label in every row.* data row 2"):
+        label_values(["a", missing, "b"], "here")
 
 
 @pytest.mark.filterwarnings("ignore:The number of unique classes:UserWarning")
