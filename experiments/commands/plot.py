@@ -24,7 +24,7 @@ _PICTURES = {
     "metric": ("curves", "ranks"),
     "against": ("curves", "ranks"),
     "at": ("curves",),
-    "charged": ("curves",),
+    "uncharged": ("curves",),
     "stumps": ("ranks", "features"),
     "data": ("curves", "families", "features", "sampling", "edges", "margins"),
 }
@@ -64,7 +64,7 @@ _PICTURES = {
     help="With an axis of the grid in --against: where the values of its curves are taken.",
 )
 @click.option(
-    "--charged", is_flag=True, help="Draw tuned strategies also with the cost of their tuning."
+    "--uncharged", is_flag=True, help="Draw tuned strategies without the cost of their tuning alone."
 )
 @click.option(
     "--stumps",
@@ -92,7 +92,7 @@ def plot(
     data_dir: str | None,
     against: str | None,
     at: str | None,
-    charged: bool,
+    uncharged: bool,
     stumps: int | None,
     data: str | None,
     rename: str | None,
@@ -135,7 +135,7 @@ def plot(
         elif at is not None:
             raise SettingError(f"--at needs an axis of the grid in --against, got {axis}")
         else:
-            figure = curves_figure(folders, axis, metrics, charged)
+            figure = curves_figure(folders, axis, metrics, not uncharged)
     elif picture == "ranks":
         folders = _results(results, None, names, score=score)
         name = "loss" if measure is None else measure.name

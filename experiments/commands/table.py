@@ -46,7 +46,7 @@ from boostsample.experiments.commands.shared.printing import (
     "p-values).  [default: by the ending of -o, else text]",
 )
 @click.option(
-    "--charged", is_flag=True, help="Show tuned strategies also with the cost of their tuning."
+    "--uncharged", is_flag=True, help="Show tuned strategies without the cost of their tuning alone."
 )
 @click.option(
     "--strategies",
@@ -83,7 +83,7 @@ def table(
     metric: str,
     at: str,
     form: str | None,
-    charged: bool,
+    uncharged: bool,
     strategies: str | None,
     data: tuple[str, ...],
     rows: str | None,
@@ -127,7 +127,7 @@ def table(
         measure.name,
         axis,
         levels,
-        charged,
+        not uncharged,
         strategies=None if strategies is None else split_names([strategies]),
         data=split_names(data) or None,
         rows=rows,

@@ -40,7 +40,7 @@ def curves_figure(
     results: Sequence[Results],
     against: str = "stumps",
     metrics: Sequence[str] = MAIN_METRICS,
-    charged: bool = False,
+    charged: bool = True,
 ) -> Figure:
     """Plot `metrics` along an axis of `AXES`: a curve a strategy, with bands of one std.
 

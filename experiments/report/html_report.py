@@ -254,7 +254,7 @@ class _Report:
         key = (name, metric, axis)
         if key not in self._tables:
             part = [self._parts[name]]
-            (self._tables[key],) = result_table(part, metric, axis, charged=axis == "stumps")
+            (self._tables[key],) = result_table(part, metric, axis)
         return self._tables[key]
 
     def _summary(self) -> list[Item]:
@@ -336,7 +336,7 @@ class _Report:
         part = self._parts[name]
         metrics = _metrics(part)
         drawn = [metric for metric in metrics if metric != AREA]
-        figure = curves_figure([part], axis, drawn, charged=axis == "looks")
+        figure = curves_figure([part], axis, drawn)
         if axis == "stumps" and part.has_curves:
             metrics.append("auc")
         against = counted(part.learners) if axis == "stumps" else axis

@@ -93,7 +93,7 @@ def result_table(
     metric: str,
     axis: str = "stumps",
     levels: Sequence[float] | None = None,
-    charged: bool = False,
+    charged: bool = True,
     *,
     strategies: Sequence[str] | None = None,
     data: Sequence[str] | None = None,
@@ -206,7 +206,7 @@ def _table(
     if not labels:
         raise SettingError(
             f"{', '.join(curves.labels)} of {curves.data} are shown with the cost of tuning only; "
-            "add --charged (in Python charged=True), or choose other strategies"
+            "leave out --uncharged (in Python charged=True), or choose other strategies"
         )
     shown = curves.levels(axis, metric) if levels is None else levels
     if not shown:

@@ -90,3 +90,40 @@ def test_rewards_that_do_not_age_are_plain_means() -> None:
     rows, strategy = trained(contest_ablations.HalvingOfOldRewards(), 40)
     assert strategy.arms_[1].sum() == pytest.approx(len(rows))
     assert strategy.arms_[1] == pytest.approx(np.round(strategy.arms_[1]))
+
+
+def curves_of(group: str, label: str, repetition: int, shift: float) -> pd.DataFrame:
+    """A curve on one data set at all marks: log10 loss -log10(stumps) and a shift."""
+    stumps = np.array(contest.MARKS)
+    return pd.DataFrame(
+        {
+            "data": "made",
+            "group": group,
+            "label": label,
+            "repetition": repetition,
+            "stumps": stumps,
+            "cost": stumps * 1.0,
+            "looks": stumps * 7,
+            "seconds": 1.0,
+            "log10_loss": shift - np.log10(stumps),
+            "test_error": 5.0,
+        }
+    )
+
+
+def test_strategies_and_ablations_are_compared_on_equal_runs() -> None:
+    """The runs of a split that all have, each split as much easier as it likes."""
+    frames = [
+        curves_of("few", name, repetition, shift=repetition)
+        for name in contest.STRATEGIES
+        for repetition in (0, 1)
+    ]
+    frames += [curves_of("few", "full", 0, 0.0), curves_of("few", "adaptive-halving", 2, -50.0)]
+    part = "x.py:HalvingOfMostStages"
+    frames += [curves_of("few-ablations", part, r, shift=r + 0.25) for r in (1, 2)]
+    rows = contest.summary(pd.concat(frames)).set_index("strategy")
+    middle = -(1 + np.log10(3000)) / 2
+    assert rows.loc["adaptive-halving", "rounds"] == pytest.approx(middle + 0.5)
+    assert rows.loc["adaptive-halving", "runs"] == 2
+    assert rows.loc["full", "looks"] == 7.0
+    assert rows.loc["HalvingOfMostStages", "rounds_change"] == pytest.approx(0.25)

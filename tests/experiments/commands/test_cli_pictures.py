@@ -61,7 +61,7 @@ def test_plot_draws_a_results_folder(cli: CommandLine, picture_name: str) -> Non
 
 @pytest.mark.usefixtures("new")
 def test_curves_have_an_axis_and_a_metric(cli: CommandLine) -> None:
-    cli("plot new -o x.svg --against looks --metric error --charged")
+    cli("plot new -o x.svg --against looks --metric error")
     text = text_of("x.svg")
     assert "looks (search and modelling)" in text
     assert "test error in percent" in text

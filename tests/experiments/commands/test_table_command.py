@@ -46,7 +46,7 @@ def test_the_default_is_the_loss_at_equal_stumps(cli: CommandLine) -> None:
 @pytest.mark.parametrize("at", ["stumps", "looks", "seconds", "stumps=9", "looks=200,300"])
 @pytest.mark.parametrize("form", ["text", "markdown", "latex", "csv"])
 def test_every_axis_in_every_format(cli: CommandLine, at: str, form: str) -> None:
-    options = f"--metric error --at {at} --format {form} --charged --transpose"
+    options = f"--metric error --at {at} --format {form} --transpose"
     out = cli(f"table one two {options}")
     assert ONE in out
     assert TWO in out

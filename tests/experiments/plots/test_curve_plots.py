@@ -88,14 +88,16 @@ def test_runs_that_share_no_range_have_no_curve_but_a_name() -> None:
     assert len(lines(figure.axes[0])["a"][0]) == 0
 
 
-def test_the_search_is_charged_when_asked_for() -> None:
+def test_the_search_is_charged() -> None:
     curves = [
         fake_results.curve(name, r, shift=shift)
         for name, shift in (("ucb*", 0.0), ("ucb* charged", 1.0), ("full", 2.0))
         for r in (0, 1)
     ]
     found = fake_results.results(curves)
-    figure = curves_figure([found], "looks", charged=True)
+    alone = curves_figure([found], "looks", charged=False)
+    assert list(lines(alone.axes[0])) == ["ucb*", "full"]
+    figure = curves_figure([found], "looks")
     assert list(lines(figure.axes[0])) == ["ucb*", "ucb* charged", "full"]
     plain, charged, full = figure.axes[0].lines
     assert plain.get_color() == charged.get_color() != full.get_color()

@@ -133,7 +133,7 @@ def test_incomplete_folders_say_so() -> None:
         repeats=3,
         missing=7,
     )
-    table = only(folder)
+    table = only(folder, charged=False)
     assert table.header == ("stumps", "a", "ucb*")
     notes = "\n".join(table.notes)
     assert "fewer than 3 repetitions: a 2, ucb* 1\n" in notes
@@ -146,13 +146,13 @@ def test_charged_columns_take_no_part() -> None:
     runs += [curve("ucb*", r, shift=1 + 0.01 * r) for r in range(3)]
     without = only(results(runs))
     charged = [curve("ucb* charged", r, shift=-5) for r in range(3)]
-    table = only(results(runs + charged), charged=True)
+    table = only(results(runs + charged))
     assert table.flags == tuple((*row, "") for row in without.flags)
     assert table.flags[0] == ("", "best", "", "")
     assert [
         score.p_value for score in table.scores if "charged" not in score.strategy
     ] == pytest.approx([score.p_value for score in without.scores], nan_ok=True)
-    assert only(results(runs + charged)).rows == without.rows
+    assert only(results(runs + charged), charged=False).rows == without.rows
 
 
 def test_transposed_twice_is_the_same_cells() -> None:
@@ -176,7 +176,7 @@ def comparison() -> Results:
 
 def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Results) -> None:
     for metric in ("loss", "error"):
-        table = only(comparison, metric, charged=True)
+        table = only(comparison, metric)
         expected = score_table(comparison.rows, metric)
         assert (table.header, table.rows) == (expected.header, expected.rows)
         assert table.title == f"chess(d=3,J=3,L=3,n=60): {expected.title}"
@@ -193,12 +193,12 @@ MADE = [
 
 
 def test_columns_follow_the_choice() -> None:
-    def columns(*wanted: str, charged: bool = False) -> tuple[str, ...]:
+    def columns(*wanted: str, charged: bool = True) -> tuple[str, ...]:
         table = result_table(MADE[:1], "loss", charged=charged, strategies=wanted)[0]
         return table.header[1:]
 
     assert columns("ucb", "full") == ("ucb", "full")
-    assert columns("full", "ucb*", charged=True) == ("full", "ucb*", "ucb* charged")
+    assert columns("full", "ucb*") == ("full", "ucb*", "ucb* charged")
     with pytest.raises(SettingError, match=r"unknown strategy of these results 'ucbv'"):
         columns("ucbv")
 
@@ -236,7 +236,7 @@ def test_the_best_is_that_of_the_strategies_shown() -> None:
 def test_new_names_are_everywhere() -> None:
     facts = {"split": "fixed", "notes": ["M is 4 for ucb*: ucb is not, nor my-full or full:a=1"]}
     made = results([curve(name, r) for name in LABELS for r in range(2)], facts=facts)
-    tables = result_table([made], "loss", charged=True)
+    tables = result_table([made], "loss")
     (table,) = renamed_tables(tables, {"ucb*": "UCB (tuned)", "full": "All"})
     assert table.header == ("stumps", "All", "UCB (tuned)", "UCB (tuned) charged", "ucb")
     assert "M is 4 for UCB (tuned): ucb is not, nor my-full or full:a=1" in table.notes
