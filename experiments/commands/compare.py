@@ -248,7 +248,9 @@ def _plan(context: click.Context) -> Plan:
     from boostsample.experiments.plan.variants import Variant, parse_names
 
     parsers: dict[str, Any] = {
-        "data": lambda names: tuple(map(DataSource.parse, names)),
+        "data": lambda names: tuple(
+            part for name in names for part in DataSource.parse(name).parts()
+        ),
         "strategies": parse_names,
         "families": parse_names,
         "metrics": tuple,

@@ -64,7 +64,7 @@ _PICTURES = {
     help="With an axis of the grid in --against: where the values of its curves are taken.",
 )
 @click.option(
-    "--uncharged", is_flag=True, help="Draw tuned strategies without the cost of their tuning alone."
+    "--uncharged", is_flag=True, help="Leave out tuned strategies that pay for their tuning."
 )
 @click.option(
     "--stumps",

@@ -46,7 +46,7 @@ from boostsample.experiments.commands.shared.printing import (
     "p-values).  [default: by the ending of -o, else text]",
 )
 @click.option(
-    "--uncharged", is_flag=True, help="Show tuned strategies without the cost of their tuning alone."
+    "--uncharged", is_flag=True, help="Leave out tuned strategies that pay for their tuning."
 )
 @click.option(
     "--strategies",

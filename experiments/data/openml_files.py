@@ -40,6 +40,14 @@ def task_name(path: Path, task: int) -> str:
     return f"{_text(described, 'name') or 'openml'}-task-{task}"
 
 
+def task_numbers(path: Path) -> list[int]:
+    """The tasks of a folder, ascending; DataError if there is none."""
+    names = [file.parent.name for file in path.glob("tasks/*/task.xml")]
+    if not (numbers := sorted(int(name) for name in names if name.isdecimal())):
+        raise DataError(f"{path} must have tasks of OpenML as tasks/ID/task.xml, got none")
+    return numbers
+
+
 def read_task(
     path: Path,
     *,
@@ -54,7 +62,7 @@ def read_task(
     without a task, or if liac-arff is missing; DataError if a file is missing or damaged.
     """
     if task is None:
-        raise SettingError(f"{path}: data of OpenML need a task, as in task=59")
+        raise SettingError(f"{path}: a data set of OpenML needs a task, as in task=59")
     found = _task(path, task)
     folder = path / "datasets" / str(found.dataset)
     described = _xml(folder / "description.xml")

@@ -241,7 +241,8 @@ def _items(name: str, value: Any, faults: Faults) -> tuple[Any, ...]:
     for number, item in enumerate(items, start=1):
         place = f"{name}[{number}]"
         with faults.at(place):
-            parsed.append(_ITEMS[name.rpartition(".")[2]](item, parsed, place, faults))
+            found = _ITEMS[name.rpartition(".")[2]](item, parsed, place, faults)
+            parsed += found.parts() if isinstance(found, DataSource) else [found]
     return tuple(parsed)
 
 

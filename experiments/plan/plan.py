@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from boostsample.checks import (
 )
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.data.function_sets import is_function_set
+from boostsample.experiments.data.openml_files import KIND as OPENML
+from boostsample.experiments.data.openml_files import task_numbers
 from boostsample.experiments.data.table_reader import (
     FILE_OPTIONS,
     check_file_option,
@@ -70,6 +73,13 @@ class DataSource(NamedTuple):
             if not is_function_set(name):  # it has settings of its own
                 options[option] = check_file_option(option, options[option])
         return cls(name, None, options)
+
+    def parts(self) -> list[DataSource]:
+        """The data set itself, or all tasks of a folder of OpenML that is named without one."""
+        if self.options.get("kind") != OPENML or "task" in self.options:
+            return [self]
+        numbers = task_numbers(Path(self.name))
+        return [self._replace(options={**self.options, "task": number}) for number in numbers]
 
 
 @dataclass(frozen=True)

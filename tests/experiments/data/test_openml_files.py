@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,7 @@ def test_damaged_files(tmp_path: Path, file: str, old: str, new: str, says: str)
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     write(tmp_path)
-    with pytest.raises(BoostSampleError, match="need a task, as in task=59"):
+    with pytest.raises(BoostSampleError, match="needs a task, as in task=59"):
         load_dataset(f"{tmp_path}:kind=openml")
     with pytest.raises(DataError, match=r"task.xml must be an existing file; there is none"):
         load_dataset(f"{tmp_path}:kind=openml:task=6")
@@ -190,6 +191,23 @@ def test_compare_takes_a_task(
     assert "toy-task-5" in cli(f"{command} --repeats 6 --results one")
     assert "there are 6 fixed splits" in cli.refused(f"{command} --repeats 7 --results two", code=1)
     cli("compare --grid one/plan.json --results three --quiet")
+
+
+def test_compare_takes_all_tasks_of_a_folder(
+    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "www")
+    shutil.copytree("www/tasks/5", "www/tasks/11")
+    command = "compare --data www:kind=openml --rounds 2 --strategies uniform-naive --quiet"
+    shown = cli(f"{command} --repeats 2 --results all")
+    assert shown.index("toy-task-5") < shown.index("toy-task-11")
+    grid = 'data = ["www:kind=openml"]\nstrategies = ["uniform-naive"]\n'
+    Path("grid.toml").write_text(grid, "utf-8")
+    shown = cli("compare --grid grid.toml --rounds 2 --repeats 2 --quiet --results same")
+    assert shown.index("toy-task-5") < shown.index("toy-task-11")
+    shutil.rmtree("www/tasks")
+    assert "must have tasks of OpenML" in cli.refused(f"{command} --results none", code=1)
 
 
 def test_splits_of_a_data_set_are_checked() -> None:

@@ -375,7 +375,7 @@ def test_classes_are_numbered_by_number_or_name(
 
 @pytest.mark.parametrize("missing", ["", " ", "nan", "None", "<NA>", "NaT"])
 def test_texts_of_python_for_a_missing_label_are_no_class(missing: str) -> None:
-    with pytest.raises(DataError, match="here must have a label in every row.* data row 2"):
+    with pytest.raises(DataError, match=r"here must have a label in every row.* data row 2"):
         label_values(["a", missing, "b"], "here")
 
 
