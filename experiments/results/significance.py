@@ -30,7 +30,7 @@ from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import METRICS, ranked_metrics
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import Curves, curves_of_data
-from boostsample.experiments.results.titles import counted, is_charged
+from boostsample.experiments.results.titles import cells_of, counted, is_charged
 
 LEVEL = 0.05
 """Level of all tests."""
@@ -254,6 +254,7 @@ def ranking(
 
     `metric` is one of `ranked_metrics`, `stumps` by default the last mark of each data set. Raises
     SettingError for fewer than two strategies in all of them, or no rows at this number of stumps.
+    Lines of the same cells, as those of `full` at several budgets, are one strategy.
     """
     if metric not in ranked_metrics():
         raise unknown("metric", metric, ranked_metrics())
@@ -264,7 +265,14 @@ def ranking(
     else:
         values = [_at_last_level(curves, metric, axis) for curves in data.values()]
     labels = dict.fromkeys(label for of_data in values for label in of_data)
-    every = [label for label in labels if not is_charged(label)]
+    cells = [cells_of(folder.settings_of(name)) for folder in results for name in folder.names]
+    every = list(
+        {
+            tuple(of_data.get(label, (label,)) for of_data in cells): label
+            for label in reversed(labels)
+            if not is_charged(label)
+        }.values()
+    )[::-1]
     shared = [label for label in every if all(label in of_data for of_data in values)]
     if len(shared) < 2:
         raise SettingError(

@@ -19,6 +19,15 @@ def label_of(row: Mapping[str, Any]) -> str:
     return f"{name}:{row['settings']}" if row["settings"] and not is_tuned_variant(name) else name
 
 
+def cells_of(facts: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The files of the cells of each strategy, by its label: those of `full` are in all budgets."""
+    return {
+        label_of(strategy): tuple(f for search in strategy["searches"] for f in search["files"])
+        for strategy in facts.get("strategies", ())
+        if strategy.get("searches")
+    }
+
+
 def is_charged(label: str) -> bool:
     """Whether a label is that of a tuned strategy with its tuning charged to it."""
     return label.endswith(CHARGED_VARIANT)

@@ -34,6 +34,7 @@ from boostsample.experiments.results.run_curves import (
 )
 from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
 from boostsample.experiments.results.titles import (
+    cells_of,
     counted,
     is_charged,
     label_of,
@@ -215,7 +216,7 @@ def _table(
             "them at equal stumps"
         )
     facts = results.settings_of(curves.data)
-    overlap, cells = _overlap(facts), _cells(facts)
+    overlap, cells = _overlap(facts), cells_of(facts)
     rows: list[list[Score]] = []
     verdicts: list[Verdict] = []
     for level in shown:
@@ -302,7 +303,7 @@ def _tables_by(
         places[part[rows], column or axis] = label
     heads, columns = (tuple(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
     facts = results.settings_of(curves.data)
-    overlap, cells = _overlap(facts), _cells(facts)
+    overlap, cells = _overlap(facts), cells_of(facts)
     other_notes = _notes(results, curves, metric, axis, levels, list(names))
     shown = [score.level for score in usual.scores]
     for level in [shown[-1]] if levels is None else dict.fromkeys(shown):
@@ -390,15 +391,6 @@ def _overlap(facts: Mapping[str, Any]) -> float:
         return 0.0
     sizes = zip(facts["n_test"], facts["n_train"], strict=True)
     return statistics.fmean(n_test / n_train for n_test, n_train in sizes)
-
-
-def _cells(facts: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The files of the cells of each strategy, by its label: those of `full` are in all budgets."""
-    return {
-        label_of(strategy): tuple(f for search in strategy["searches"] for f in search["files"])
-        for strategy in facts.get("strategies", ())
-        if strategy.get("searches")
-    }
 
 
 def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:

@@ -90,6 +90,7 @@ def test_runs_in_several_setups_are_one_comparison(monkeypatch: pytest.MonkeyPat
     (joined,) = joined_results([compare(load_dataset("digits"), plan)])
     (table,) = result_table([joined], "loss")
     full = [f"full (budget={budget})" for budget in ("1N", "2N", "3N")]
+    assert set(ranking([joined]).labels) == {*table.header[1:]} - set(full[1:])
     assert all(len(labels) == 4 and labels.intersection(full) == {full[0]} for labels in compared)
     p_values = {score.strategy: score.p_value for score in table.scores if score.level == 5}
     flags = dict(zip(table.header, table.flags[-1], strict=True))
