@@ -46,12 +46,13 @@ Texts: TypeAlias = Callable[[str], str]
 Reader: TypeAlias = Callable[[contest_tables.Content, str], pd.DataFrame]
 
 KEEL = (
-    "australian", "bands", "breast", "chess", "contraceptive", "crx", "german", "heart",
+    "australian", "bands", "breast", "chess", "contraceptive", "german", "heart",
     "housevotes", "ionosphere", "magic", "marketing", "movement_libras", "mushroom", "optdigits",
     "ring", "saheart", "satimage", "segment", "sonar", "spambase", "splice", "texture",
     "tic-tac-toe", "twonorm", "vehicle", "vowel", "wdbc", "wine",
 )  # fmt: skip
-"""Without `wisconsin`, `pima`, `titanic` and `iris`, which chose defaults."""
+"""Without `wisconsin`, `pima`, `titanic` and `iris`, which chose defaults, and `crx`, which is
+`australian`."""
 UCI = (
     "automobile", "car", "dermatology", "flare", "lymphography", "nursery", "zoo",
 )  # fmt: skip
