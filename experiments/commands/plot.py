@@ -214,8 +214,8 @@ def _of_runs(
         if picture != "sampling":
             raise
         print_note(f"{error}; the picture shows means over all searches so far")
-        results = _results(folders, None, names)
-        return mean_sampling_figure(_chosen(curves_of_data(results), data), results)
+        curves = curves_of_data(_results(folders, None, names))
+        return mean_sampling_figure(curves[_chosen(curves, data)])
     name = _chosen(runs, data)
     return RUN_FIGURES[picture](name, runs[name])
 

@@ -21,8 +21,7 @@ from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.cell_file import PREDICTED, Cell
 from boostsample.experiments.plots import drawing
-from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import curves_of_results, shared_curve, uncharged
+from boostsample.experiments.results.run_curves import Curves, shared_curve, uncharged
 from boostsample.experiments.results.runs import Run, runs_by_strategy
 from boostsample.experiments.results.titles import (
     chosen_by_searches,
@@ -106,26 +105,15 @@ def sampling_figure(name: str, runs: Sequence[Run]) -> Figure:
     return _q_and_t(title, curves, _longest(runs), "round", "of the searches, over rounds")
 
 
-def mean_sampling_figure(name: str, results: Sequence[Results]) -> Figure:
-    """Plot the means of Q and T over all searches so far, for results without cells.
-
-    DataError if there are no curves of data set `name`.
-    """
-    with_curves = [folder for folder in results if folder.has_curves]
-    parts = {curves.data: curves for folder in with_curves for curves in curves_of_results(folder)}
-    if name not in parts:
-        raise DataError(
-            f"Q and T need the cells or the curves of {name}, but there are none; run compare "
-            "again into a new folder"
-        )
-    curves = parts[name]
+def mean_sampling_figure(curves: Curves) -> Figure:
+    """Plot the means of Q and T over all searches so far, for results without cells."""
     means = {
         label: [shared_curve(runs.values(), column) for column in ("features", "examples")]
         for label, runs in curves.runs().items()
         if not is_charged(label)
     }
     last = int(uncharged(curves.table)["stumps"].max())
-    title = with_learner(name, curves.learners)
+    title = with_learner(curves.data, curves.learners)
     return _q_and_t(title, means, last, curves.counted, "means over all searches so far")
 
 

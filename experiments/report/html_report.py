@@ -318,13 +318,11 @@ class _Report:
         add("cost", *self._scores(name, "looks", "seconds"), *([spent] if spent else []))
         if tuning is not None:
             add("tuning", tuning)
-        if part.has_curves:
-            if part.runs:
-                figure = RUN_FIGURES["sampling"](name, part.runs)
-            else:
-                figure = mean_sampling_figure(name, [part])
-            scores = self._scores(name, "features", "examples")
-            add("sampling", *scores, shown("sampling", figure))
+        if part.runs:
+            figure = RUN_FIGURES["sampling"](name, part.runs)
+        else:
+            figure = mean_sampling_figure(*curves_of_results(part))
+        add("sampling", *self._scores(name, "features", "examples"), shown("sampling", figure))
         families = ["families"] if len(part.settings_of(name)["families"]) > 1 else []
         for key in [*families, "edges", "margins"] if part.runs else ():
             add(key, shown(key, RUN_FIGURES[key](name, part.runs)))
@@ -337,7 +335,7 @@ class _Report:
         metrics = _metrics(part)
         drawn = [metric for metric in metrics if metric != AREA]
         figure = curves_figure([part], axis, drawn)
-        if axis == "stumps" and part.has_curves:
+        if axis == "stumps":
             metrics.append("auc")
         against = counted(part.learners) if axis == "stumps" else axis
         *others, last = ["Loss", "test error", *(METRICS[m].axis_title for m in drawn[2:])]
@@ -394,13 +392,13 @@ def _metrics(part: Results) -> list[str]:
         for name in names
         if METRICS[name].column in part.table and part.table[METRICS[name].column].notna().any()
     ]
-    return [*MAIN_METRICS, *known, *([AREA] if part.has_curves else [])]
+    return [*MAIN_METRICS, *known, AREA]
 
 
 def _axes(part: Results) -> tuple[str, ...]:
     """The axes with levels at which a data set can be compared."""
     (curves,) = curves_of_results(part)
-    return tuple(axis for axis in AXES if curves.levels(axis)) if curves.complete else ("stumps",)
+    return tuple(axis for axis in AXES if curves.levels(axis))
 
 
 def _winner(table: ScoreTable) -> str:

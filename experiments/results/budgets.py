@@ -17,9 +17,7 @@ def budgets_of(facts: Mapping[str, Any]) -> dict[str, list[str]]:
     setup or joined. Strategies with the budget that their label names are left out of joined ones.
     """
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for strategy in facts.get("strategies", ()):
-        if "budget" not in strategy:  # of an older folder
-            continue
+    for strategy in facts["strategies"]:
         groups.setdefault(_text(strategy, facts["n_train"]), []).append(strategy)
     named = any("named_budget" in strategy for of in groups.values() for strategy in of)
     if named:
@@ -38,7 +36,7 @@ def budgets_note(facts: Mapping[str, Any], labels: Collection[str]) -> str:
         text: [label for label in of if label in labels] for text, of in budgets_of(facts).items()
     }
     groups = {text: of for text, of in groups.items() if of}
-    is_named = any("named_budget" in strategy for strategy in facts.get("strategies", ()))
+    is_named = any("named_budget" in strategy for strategy in facts["strategies"])
     if not groups or (len(groups) < 2 and not is_named):
         return ""
     listed = "; ".join(f"{', '.join(of)} {text}" for text, of in groups.items())
@@ -49,7 +47,7 @@ def budgets_note(facts: Mapping[str, Any], labels: Collection[str]) -> str:
 
 def varying_budgets(facts: Mapping[str, Any]) -> list[str]:
     """A sentence on each of the budgets that vary by round, see `round_budgets`."""
-    given = dict.fromkeys(of.get("round_budgets", "") for of in facts.get("strategies", ()))
+    given = dict.fromkeys(of.get("round_budgets", "") for of in facts["strategies"])
     return [round_budgets_note(budget) for budget in given if budget]
 
 

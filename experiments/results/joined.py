@@ -102,10 +102,10 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
     check_disjoint_curves([name] * max(map(labels.count, labels)))
     settings = [{**part.settings, **part.settings_of(name)} for part in parts]
     for key, title in _SAME.items():
-        known = [of_part[key] for of_part in settings if key in of_part]
+        values = [of_part[key] for of_part in settings]
         if key.startswith("n_"):  # of the repetitions that all have
-            known = [sizes[: min(map(len, known))] for sizes in known]
-        if any(value != known[0] for value in known):
+            values = [sizes[: min(map(len, values))] for sizes in values]
+        if any(value != values[0] for value in values):
             raise SettingError(
                 f"the results of '{name}' must have the same {title} to be compared by "
                 f"{' and '.join(axes)} ({', '.join(labels)}); run one of them again like the other"
@@ -116,13 +116,14 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
     marks = sorted(shared & {mark for part in parts for mark in part.settings["rounds"]})
     pairs = list(zip(parts, labels, strict=True))
     notes = [note for part, label in pairs for note in _notes(part, name, label)]
-    entry = {**parts[0].settings_of(name), "notes": list(dict.fromkeys(notes))}
-    if all("strategies" in part.settings_of(name) for part in parts):
-        entry["strategies"] = [
+    entry = {
+        **parts[0].settings_of(name),
+        "notes": list(dict.fromkeys(notes)),
+        "strategies": [
             strategy for part, label in pairs for strategy in _strategies(part, name, label, axes)
-        ]
-    whole = all(part.has_curves for part in parts)
-    tables = [_with_setup(part, label, axes, whole) for part, label in pairs]
+        ],
+    }
+    tables = [_with_setup(part, label, axes) for part, label in pairs]
     listed = {
         SETTING_OF_AXIS.get(axis, axis): ", ".join(
             dict.fromkeys(values_of(part)[axis] for part in parts)
@@ -137,7 +138,6 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
             "rounds": marks or [max(shared)],
             "repeats": max(int(part.settings.get("repeats", 0)) for part in parts),
             "data_sets": [entry],
-            "curves": whole,
             "axes": list(axes),
         },
         pd.concat(tables, ignore_index=True),
@@ -152,13 +152,12 @@ def _labelled(label: str, setup: str) -> str:
     return f"{label.removesuffix(CHARGED_VARIANT)} ({setup}){charged}"
 
 
-def _with_setup(part: Results, setup: str, axes: Sequence[str], whole: bool) -> pd.DataFrame:
+def _with_setup(part: Results, setup: str, axes: Sequence[str]) -> pd.DataFrame:
     """A table whose labels name the setup, with columns for the axes and the label before."""
-    table = part.table if whole else part.at_marks
-    bases = with_labels(table)["label"]
+    bases = with_labels(part.table)["label"]
     names = [_labelled(label, setup) for label in bases]
     values = values_of(part)
-    return table.assign(
+    return part.table.assign(
         strategy=np.array(names, object),
         settings="",
         base=np.array(bases, object),

@@ -31,7 +31,6 @@ from boostsample.experiments.results.plan_file import (
 )
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
-    RESULT_SCHEMA,
     TABLE_SCHEMA,
     Run,
     kept_run,
@@ -52,8 +51,7 @@ _MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError)
 class Results:
     """The results of a comparison: of one that has just run, or of a folder.
 
-    If cells are missing, their strategies have no rows in these repetitions. Some folders of
-    published results have rows at the marks only, and no curves.
+    If cells are missing, their strategies have no rows in these repetitions.
     """
 
     settings: dict[str, Any]  # the content of ``plan.json``
@@ -61,11 +59,6 @@ class Results:
     history: list[dict[str, Any]] = field(default_factory=list)  # of a folder, values are text
     missing: int = 0  # number of missing cells
     runs: list[Run] = field(default_factory=list)  # of one that has just run
-
-    @property
-    def has_curves(self) -> bool:
-        """Whether the table has rows between the marks."""
-        return bool(self.settings.get("curves", True)) and not self.table.empty
 
     @cached_property
     def at_marks(self) -> pd.DataFrame:
@@ -80,8 +73,8 @@ class Results:
 
     @cached_property
     def curves(self) -> list[dict[str, Any]]:
-        """All rows of the table; empty if it has those at the marks only."""
-        return list(self.table.to_dict("records")) if self.has_curves else []
+        """All rows of the table."""
+        return list(self.table.to_dict("records"))
 
     @property
     def names(self) -> list[str]:
@@ -108,7 +101,7 @@ class Results:
 
         frames = {
             "rows": self.at_marks.reset_index(drop=True),
-            "curves": self.table.copy() if self.has_curves else pd.DataFrame(),
+            "curves": self.table.copy(),
             "history": pd.DataFrame(self.history),
         }
         if what not in frames:
@@ -213,7 +206,6 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         if folder.is_dir():
             fault = f"has no results: {PLAN} is missing; name a folder"
         raise DataError(f"'{folder}' {fault} that boostsample compare has filled")
-    schema = TABLE_SCHEMA if record.get("curves", True) else RESULT_SCHEMA
     try:
         if not record["complete"]:
             results = make_results(record, _loader(folder))
@@ -226,7 +218,8 @@ def read_results(path: str | os.PathLike[str]) -> Results:
         for data in record["data_sets"]:
             data["name"] = _spelled(data["name"])
         stored = _stored_metrics(record)
-        schema = (*schema, *(Column(metric.column, float, metric.about) for metric in stored))
+        columns = (Column(metric.column, float, metric.about) for metric in stored)
+        schema = (*TABLE_SCHEMA, *columns)
         table = _typed(folder / TABLE, schema, record)
         history = _texts(folder / HISTORY) if record.get("history") else []
     except FileNotFoundError as error:

@@ -65,7 +65,6 @@ class Curves:
     data: str  # name of the data set
     table: pd.DataFrame = field(repr=False)
     marks: tuple[int, ...]  # numbers of stumps of the result rows
-    complete: bool = True  # False if there are rows at the marks only
     scored: tuple[int, ...] = field(default=(), repr=False)  # all stumps in rows, without charged
 
     @property
@@ -110,7 +109,7 @@ class Curves:
 
         By strategy, charged ones included, and repetition; NaN outside the run. SettingError if no
         run has a row with this number of stumps, or if the metric is not defined on this axis;
-        DataError if the results lack the curves that are needed.
+        DataError if the runs were made without what it needs.
         """
         self.check(metric, axis)
         column = METRICS[metric].column
@@ -204,13 +203,6 @@ class Curves:
             raise SettingError(
                 f"auc is known at the marks only, so that curves have none at equal {axis}; take "
                 "it at stumps, or the test error at equal looks or seconds"
-            )
-        on_curves = ("auc", SMOOTHED, "features", "examples")
-        if not self.complete and (axis != "stumps" or metric in on_curves):
-            asked = metric if axis == "stumps" else f"{metric} at equal {axis}"
-            raise DataError(
-                f"the results of {self.data} were written without curves, which {asked} needs; run "
-                "the command that made them again, into a new folder"
             )
 
     def _check_level(self, metric: str, level: float) -> None:
@@ -339,7 +331,6 @@ def curves_of_results(results: Results) -> list[Curves]:
             str(data),
             table,
             marks,
-            results.has_curves,
             tuple(sorted(uncharged(table)["stumps"].unique().tolist())),
         )
         for data, table in with_labels(results.table).groupby("data", sort=False)

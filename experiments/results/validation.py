@@ -99,7 +99,7 @@ def choose(validation: Results) -> list[Choice]:
 
     By setup, data set, then strategy and learner. Of equal errors, the first variant and the
     smallest number of stumps is chosen. SettingError if no data set has the option; DataError if
-    the results are incomplete, without curves, or have too few rounds for a window.
+    the results are incomplete, or have too few rounds for a window.
     """
     known = validation.names
     names = [name for name in known if validation_base(name)]
@@ -233,11 +233,10 @@ def _tested(choice: Choice, curves: _ErrorCurves, test: Results) -> ChoiceScore:
 
 
 def _check_complete(results: Results, role: str) -> None:
-    if results.missing or not results.has_curves:
-        fault = f"{results.missing:,} runs missing" if results.missing else "none"
+    if results.missing:
         raise DataError(
-            f"the {role} results must have the curves of all runs, got {fault}; complete them by "
-            "the command that made them"
+            f"the {role} results must have the curves of all runs, got {results.missing:,} runs "
+            "missing; complete them by the command that made them"
         )
 
 

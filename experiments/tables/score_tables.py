@@ -474,7 +474,7 @@ def _missing_notes(
     fewer = [f"{label} {count}" for label, count in counts.items() if count < most]
     if fewer:
         notes.append(f"fewer than {most} repetitions: {', '.join(fewer)}")
-    planned = dict.fromkeys(label_of(strategy) for strategy in facts.get("strategies", ()))
+    planned = dict.fromkeys(label_of(strategy) for strategy in facts["strategies"])
     there = set(with_labels(results.part(curves.data).table)["label"])
     absent = [label for label in planned if label not in there]
     if absent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from boostsample.experiments.metrics import RANK_METRICS
@@ -68,18 +68,22 @@ def results(curves: Sequence[Sequence[dict[str, Any]]], **settings: Any) -> Resu
     """A folder of these curves; `settings` stand beside the marks, or in each of its data sets."""
     rows = [row for run in curves for row in run]
     names = list(dict.fromkeys(row["data"] for row in rows))
-    of_data: Mapping[str, Any] = {"split": "fixed", "n_train": [60], "n_test": [20], "notes": []}
-    facts = settings.pop("facts", of_data)
+    of_data: dict[str, Any] = {
+        "split": "fixed",
+        "n_train": [60],
+        "n_test": [20],
+        "sha256": "",
+        "families": [],
+        "notes": [],
+        "strategies": [],
+    }
+    facts = {**of_data, **settings.pop("facts", {})}
     missing = settings.pop("missing", 0)
     record = {
         "rounds": list(MARKS),
+        "seed": 0,
         "repeats": 1 + max(row["repetition"] for row in rows),
         "data_sets": [{"name": name, **facts} for name in names],
         **settings,
     }
     return Results(record, table_frame(rows), missing=missing)
-
-
-def without_curves(whole: Results) -> Results:
-    """Results with rows at the marks only."""
-    return Results({**whole.settings, "curves": False}, whole.at_marks)

@@ -31,6 +31,7 @@ from boostsample.experiments.plots.run_figures import (
     window_means,
     window_middles,
 )
+from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import STRATEGIES, comparison
 
@@ -109,15 +110,13 @@ def test_q_and_t_are_those_of_the_history() -> None:
 
 
 def test_without_cells_the_means_so_far_are_drawn() -> None:
-    results = [comparison()]
-    figure = mean_sampling_figure("digits", results)
+    results = comparison()
+    figure = mean_sampling_figure(*curves_of_results(results))
     for axes, column in zip(figure.axes, ("features", "examples"), strict=True):
         assert [line.get_label() for line in axes.lines] == list(STRATEGIES)
-        ends = [row[column] for row in results[0].curves if row["stumps"] == 20][2:4]
+        ends = [row[column] for row in results.curves if row["stumps"] == 20][2:4]
         assert np.asarray(axes.lines[1].get_ydata())[-1] == pytest.approx(np.mean(ends))
     assert "means over all searches so far" in figure.get_suptitle()
-    with pytest.raises(DataError, match="the curves of mnist, but there are none"):
-        mean_sampling_figure("mnist", results)
 
 
 # ------------------------------------------------------------------------------------ families

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import growth_points
 from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.plan import Plan
@@ -17,7 +17,7 @@ from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.results.run_curves import Curves, curves_of_results, parse_levels
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.loop.smoothed import smoothed_error
-from tests.experiments.fake_results import MARKS, curve, results, without_curves
+from tests.experiments.fake_results import MARKS, curve, results
 
 
 def made(*rows: list[dict[str, object]]) -> Curves:
@@ -119,14 +119,6 @@ def test_default_levels_are_what_every_run_had_spent() -> None:
 def test_what_cannot_be_had(metric: str, axis: str, level: float, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         made(*TWO).at(metric, axis, level)
-
-
-def test_folders_without_curves() -> None:
-    (measured,) = curves_of_results(without_curves(results(TWO)))
-    assert measured.at("error", "stumps", 10)["dear"] == {0: pytest.approx(100 - 10 * 4.69897)}
-    for metric, axis in (("loss", "looks"), ("auc", "stumps"), ("features", "stumps")):
-        with pytest.raises(DataError, match=f"without curves, which {metric}.* needs; run"):
-            measured.at(metric, axis, 10)
 
 
 def test_one_for_each_data_set() -> None:

@@ -21,7 +21,7 @@ from boostsample.experiments.tables.validation_table import (
     validation_tables,
 )
 from tests.experiments.conftest import CommandLine
-from tests.experiments.fake_results import curve, results, without_curves
+from tests.experiments.fake_results import curve, results
 
 POINTS = sorted(growth_points(100, 4) | {10})
 HELD, FULL = "made:validation=0.2", "made"
@@ -200,8 +200,6 @@ def test_incomplete_folders_and_short_runs_are_refused() -> None:
     whole = folder()
     with pytest.raises(DataError, match=r"the validation results must .*, got 2 runs missing"):
         choose(replace(whole, missing=2))
-    with pytest.raises(DataError, match=r"the validation results must .*, got none"):
-        choose(without_curves(whole))
     choices = choose(whole)
     test = folder(FULL)
     with pytest.raises(DataError, match="the test results must"):

@@ -126,10 +126,11 @@ def test_one_repetition_is_not_tested() -> None:
 
 
 def test_incomplete_folders_say_so() -> None:
-    strategies = [{"strategy": name, "settings": ""} for name in ("mas-naive", "ucb*")]
+    facts: dict[str, Any] = {"settings": "", "budget": [600]}
+    strategies = [{"strategy": name, **facts} for name in ("mas-naive", "ucb*")]
     folder = results(
         [curve("a", 0), curve("a", 1), curve("ucb*", 1), curve("ucb* charged", 1)],
-        facts={"split": "fixed", "notes": [], "strategies": strategies},
+        facts={"strategies": strategies},
         repeats=3,
         missing=7,
     )
