@@ -47,7 +47,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,11 +57,16 @@ from boostsample.labels import classify, encode
 from boostsample.names import is_in_file
 from boostsample.registry import entries_of_group, object_in_file, registered_function
 
+ScoreArray: TypeAlias = NDArray[np.float64]
+"""Scores f_l(x): float64 (n, K)."""
+TruthArray: TypeAlias = NDArray[np.integer]
+"""Class codes (n,) or, for multi-label data, 0 and 1 (n, K)."""
+GroupArray: TypeAlias = NDArray[np.integer] | None
+"""Queries int (n,), within which examples are ranked; None for one group."""
 
-def balanced_accuracy(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
+
+def balanced_accuracy(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Balanced accuracy, from 0 to 1; NaN if no label has both signs.
-
-    `scores` is float64 (n, K), `y` class codes (n,) or, for multi-label data, 0 and 1 (n, K).
 
     >>> balanced_accuracy(np.array([[2.0], [-1.0], [-1.0], [-1.0]]), np.array([1, 1, 0, 0]))
     0.75
@@ -73,10 +78,8 @@ def balanced_accuracy(scores: NDArray[np.float64], y: NDArray[np.integer]) -> fl
     return _mean(recall)
 
 
-def f1(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
+def f1(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Macro F1, from 0 to 1; NaN if no label is present or predicted.
-
-    `scores` is float64 (n, K), `y` class codes (n,) or, for multi-label data, 0 and 1 (n, K).
 
     >>> f1(np.array([[2.0], [-1.0], [-1.0]]), np.array([1, 1, 0]))
     0.6666666666666666
@@ -86,10 +89,8 @@ def f1(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     return _mean(_ratio(hits, truth.sum(axis=0) + predicted.sum(axis=0)))
 
 
-def log_loss(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
+def log_loss(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Mean of -ln p, p the probability of the true class or sign; 0 or more.
-
-    `scores` is float64 (n, K), `y` class codes (n,) or, for multi-label data, 0 and 1 (n, K).
 
     >>> round(log_loss(np.array([[0.0], [0.0]]), np.array([1, 0])), 4)
     0.6931
@@ -101,11 +102,7 @@ def log_loss(scores: NDArray[np.float64], y: NDArray[np.integer]) -> float:
     return float(-np.take_along_axis(log_p, y[:, None], axis=1).mean())
 
 
-def one_error(
-    scores: NDArray[np.float64],
-    y: NDArray[np.integer],
-    groups: NDArray[np.integer] | None = None,
-) -> float:
+def one_error(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """One-error of the labels ranked by `scores`, float64 (n, K); `y` is 0 and 1 (n, K).
 
     NaN for classes, or if no example has a label.
@@ -119,11 +116,7 @@ def one_error(
     return _mean(np.where(y.any(axis=1), best[0] >= best[1], np.nan))
 
 
-def coverage(
-    scores: NDArray[np.float64],
-    y: NDArray[np.integer],
-    groups: NDArray[np.integer] | None = None,
-) -> float:
+def coverage(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Coverage of the labels ranked by `scores`, from 0 to K - 1; arguments as of `one_error`.
 
     >>> coverage(np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 0.0]]), np.array([[1, 0, 1], [1, 0, 0]]))
@@ -135,11 +128,7 @@ def coverage(
     return _mean(np.where(y.any(axis=1), ranks - 1.0, np.nan))
 
 
-def average_precision(
-    scores: NDArray[np.float64],
-    y: NDArray[np.integer],
-    groups: NDArray[np.integer] | None = None,
-) -> float:
+def average_precision(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Average precision of the labels ranked by `scores`, above 0; arguments as of `one_error`.
 
     >>> scores = np.array([[3.0, 2.0, 1.0], [1.0, 2.0, 0.0]])
@@ -154,11 +143,7 @@ def average_precision(
     return _mean(np.where(n_true > 0, precision.sum(axis=1) / np.maximum(n_true, 1), np.nan))
 
 
-def pairwise_loss(
-    scores: NDArray[np.float64],
-    y: NDArray[np.integer],
-    groups: NDArray[np.integer] | None = None,
-) -> float:
+def pairwise_loss(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Part of the pairs of a group that `scores` (n, 1) put in the wrong order; ties count half.
 
     `y` is 0 and 1 (n,), `groups` int (n,), None for one group. NaN if no group has both classes, or
@@ -176,11 +161,7 @@ def pairwise_loss(
     return float(wrong.sum()) / n_pairs if n_pairs else float("nan")
 
 
-def ndcg(
-    scores: NDArray[np.float64],
-    y: NDArray[np.integer],
-    groups: NDArray[np.integer] | None = None,
-) -> float:
+def ndcg(scores: ScoreArray, y: TruthArray, groups: GroupArray = None) -> float:
     """Normalised discounted cumulative gain, above 0; arguments as of `pairwise_loss`.
 
     >>> round(ndcg(np.array([[3.0], [2.0]]), np.array([0, 1])), 4)  # 1 / log2(3)
@@ -211,9 +192,7 @@ class _Ties(NamedTuple):
         return np.bincount(self.group, values).astype(np.float64)
 
 
-def _ties(
-    scores: NDArray[np.float64], y: NDArray[np.integer], groups: NDArray[np.integer] | None
-) -> _Ties:
+def _ties(scores: ScoreArray, y: TruthArray, groups: GroupArray) -> _Ties:
     groups = np.zeros(len(y), np.int64) if groups is None else groups
     order = np.lexsort((-scores, groups))
     f, query = scores[order], groups[order]
@@ -233,20 +212,12 @@ def _ties(
 
 def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """The number of labels of an equal or higher score: float64 (n, K)."""
-    order = np.argsort(scores, axis=1)
-    ascending = np.take_along_axis(scores, order, axis=1)
-    lower = np.zeros(scores.shape, np.int64)  # labels of a lower score
-    differs = ascending[:, 1:] != ascending[:, :-1]
-    lower[:, 1:] = np.where(differs, np.arange(1, scores.shape[1]), 0)
-    lower = np.maximum.accumulate(lower, axis=1)
-    ranks = np.empty(scores.shape)
-    np.put_along_axis(ranks, order, scores.shape[1] - lower, axis=1)
-    return ranks
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(-scores, "max", axis=1), np.float64)
 
 
-def _members(
-    scores: NDArray[np.float64], y: NDArray[np.integer]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _members(scores: ScoreArray, y: TruthArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """True and predicted members of each class or label: bool (n, classes) each."""
     predicted = classify(scores, y.ndim == 2)
     if y.ndim == 2:
@@ -276,14 +247,7 @@ class Metric:
     axis_title: str = ""  # of pictures; empty if they do not show it
     better: int = -1  # -1 if lower is better, 1 if higher is better, 0 if neither is
     decimals: int = 2  # where all numbers have the same unit
-    score: Callable[[NDArray[np.float64], NDArray[np.integer]], float] | None = None
-    rank_score: (
-        Callable[
-            [NDArray[np.float64], NDArray[np.integer], NDArray[np.integer] | None],
-            float,
-        ]
-        | None
-    ) = None
+    score: Callable[[ScoreArray, TruthArray, GroupArray], float] | None = None
     own: Callable[[Any, Any], float] | None = None  # of the user, see `declare_metric`
     of: str = ""  # what `own` reads beside the truth, one of `READ`
     named: str = ""  # the column, if it is not `name`
@@ -360,14 +324,14 @@ METRICS: dict[str, Metric] = {
             "one-error of the labels on the test examples, 0 to 1; NaN for classes",
             "one-error of the test examples",
             decimals=4,
-            rank_score=one_error,
+            score=one_error,
         ),
         Metric(
             "coverage",
             "coverage of the labels on the test examples, 0 to K - 1; NaN for classes",
             "coverage of the test examples",
             decimals=4,
-            rank_score=coverage,
+            score=coverage,
         ),
         Metric(
             "average-precision",
@@ -375,14 +339,14 @@ METRICS: dict[str, Metric] = {
             "average precision of the test examples",
             better=1,
             decimals=4,
-            rank_score=average_precision,
+            score=average_precision,
         ),
         Metric(
             "pairwise-loss",
             "pairs of test examples of a group in the wrong order, 0 to 1; NaN but for two classes",
             "pairwise loss of the test examples",
             decimals=4,
-            rank_score=pairwise_loss,
+            score=pairwise_loss,
         ),
         Metric(
             "ndcg",
@@ -390,7 +354,7 @@ METRICS: dict[str, Metric] = {
             "NDCG of the test examples",
             better=1,
             decimals=4,
-            rank_score=ndcg,
+            score=ndcg,
         ),
         Metric(
             SMOOTHED,
@@ -447,12 +411,8 @@ METRICS: dict[str, Metric] = {
 """All metrics by name, in the order in which messages list them."""
 MAIN_METRICS = ("loss", "error")
 """The metrics that are shown unless others are chosen."""
-CLASS_METRICS = {metric.column: metric.score for metric in METRICS.values() if metric.score}
-"""Functions of scores and classes, by the names of their arrays in a cell and of their columns."""
-RANK_METRICS = {
-    metric.column: metric.rank_score for metric in METRICS.values() if metric.rank_score
-}
-"""Functions of scores, classes and groups, by the names of their arrays and columns."""
+SCORED_METRICS = {metric.column: metric.score for metric in METRICS.values() if metric.score}
+"""Functions of scores, classes and groups, by the names of their arrays in a cell and columns."""
 
 GROUP = "boostsample.metrics"
 """Entry points of the metrics of other distributions."""

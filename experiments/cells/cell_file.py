@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.cells.tasks import cell_key, rounds_of_regret
-from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.files.archive import archive_content, integers_entry, narrowest
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.run_file import (
@@ -220,19 +220,9 @@ class Cell:
         return self._by_stumps("points", "error")
 
     @cached_property
-    def class_metrics(self) -> dict[str, dict[int, float]]:
-        """Each of `CLASS_METRICS` by number of stumps; empty if the cell lacks it."""
-        return self._scored(CLASS_METRICS)
-
-    @cached_property
-    def rank_metrics(self) -> dict[str, dict[int, float]]:
-        """Each of `RANK_METRICS` by number of stumps; empty if the cell lacks it."""
-        return self._scored(RANK_METRICS)
-
-    def _scored(self, names: Iterable[str]) -> dict[str, dict[int, float]]:
-        return {
-            name: self._by_stumps("points", name) if name in self.arrays else {} for name in names
-        }
+    def metrics(self) -> dict[str, dict[int, float]]:
+        """Each of `SCORED_METRICS` by number of stumps."""
+        return {name: self._by_stumps("points", name) for name in SCORED_METRICS}
 
     @cached_property
     def areas(self) -> dict[int, float]:
@@ -273,7 +263,7 @@ class Cell:
         return (
             self.has_regret(points, regret)
             and {min(point, last) for point in points} <= set(self.arrays["points"].tolist())
-            and self.arrays.keys() >= CLASS_METRICS.keys() | RANK_METRICS.keys()
+            and self.arrays.keys() >= SCORED_METRICS.keys()
             and {min(point, last) for point in marks} <= set(self.arrays["marks"].tolist())
             and (self.history is not None or not history)
         )

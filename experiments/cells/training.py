@@ -18,7 +18,7 @@ from boostsample.errors import BoostSampleError, StrategyError, one_line
 from boostsample.experiments.cells.cell_file import Cell, cell_arrays
 from boostsample.experiments.cells.tasks import CellTask, check_code, rounds_of_regret
 from boostsample.experiments.common.machine import machine, versions
-from boostsample.experiments.metrics import CLASS_METRICS, RANK_METRICS
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.files.archive import narrowest
 from boostsample.files.json_text import pack_state
@@ -350,7 +350,7 @@ def evaluate_cell(
     train, test = (Scores(bank, rows, n_bits) for rows in (seen, test_rows))
     total = 0.0
     errors, areas, margins = [], [], []
-    others: dict[str, list[float]] = {name: [] for name in (*CLASS_METRICS, *RANK_METRICS)}
+    others: dict[str, list[float]] = {name: [] for name in SCORED_METRICS}
     of_test = None if groups is None else groups[test_rows]
     for stumps, terms in enumerate(rounds, start=1):
         check()
@@ -362,10 +362,8 @@ def evaluate_cell(
         of_test_rows = test.current()
         scores = of_test_rows if code is None else code.decode(of_test_rows)
         errors.append(error_percent(scores, y[test_rows]))
-        for name, metric in CLASS_METRICS.items():
-            others[name].append(metric(scores, y[test_rows]))
-        for name, rank_metric in RANK_METRICS.items():
-            others[name].append(rank_metric(scores, y[test_rows], of_test))
+        for name, metric in SCORED_METRICS.items():
+            others[name].append(metric(scores, y[test_rows], of_test))
         if stumps in at_marks:
             areas.append(area_under_roc(scores, signs[1]))
             both = zip((train.current(), of_test_rows), of_bits, strict=True)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from boostsample.errors import DataError, one_line, os_fault, unknown
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
-from boostsample.experiments.metrics import RANK_METRICS, Metric, add_stored, metric_named
+from boostsample.experiments.metrics import Metric, add_stored, metric_named
 from boostsample.experiments.results.plan_file import (
     finished_record,
     plan_of_bytes,
@@ -31,6 +31,7 @@ from boostsample.experiments.results.plan_file import (
 )
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
+    TABLE_COLUMNS,
     TABLE_SCHEMA,
     Run,
     kept_run,
@@ -255,10 +256,8 @@ def _texts(path: Path) -> list[dict[str, str]]:
 
 
 _NEW = {
-    "values_computed": 0,
-    "cost": 0,
-    "regret": math.nan,
-    **dict.fromkeys(RANK_METRICS, math.nan),
+    **dict.fromkeys(TABLE_COLUMNS[TABLE_COLUMNS.index("examples") + 1 :], math.nan),
+    **dict.fromkeys(("values_computed", "cost"), 0),
 }
 """Columns that older tables lack, and the value that stands for them."""
 

@@ -207,12 +207,11 @@ class Run:
                 "test_error": cell.errors[at] if at else math.nan,
                 "looks": spent.looks,
                 "seconds": spent.seconds,
-                **{name: values.get(at, math.nan) for name, values in cell.class_metrics.items()},
+                **{name: values.get(at, math.nan) for name, values in cell.metrics.items()},
                 "auc": cell.areas.get(at, math.nan),
                 **{name: float(mean[at - 1]) if at else math.nan for name, mean in means.items()},
                 "values_computed": spent.values,
                 "cost": spent.cost,
-                **{name: values.get(at, math.nan) for name, values in cell.rank_metrics.items()},
                 "regret": cell.regret.get(at, math.nan),
                 **{name: values.get(at, math.nan) for name, values in self.scores.items()},
             }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from boostsample.experiments.metrics import RANK_METRICS
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import table_frame
 
@@ -49,6 +49,7 @@ def curve(
                 "test_error": 100 + 10 * loss,
                 "looks": cost * at,
                 "seconds": 0.002 * at,
+                **dict.fromkeys(SCORED_METRICS, 0.2 - loss / 40),
                 "balanced_accuracy": -loss / 10,
                 "f1": -loss / 20,
                 "log_loss": loss + 10,
@@ -57,7 +58,6 @@ def curve(
                 "examples": 1234.5 * stumps,
                 "values_computed": 0,
                 "cost": 0.001 * at,
-                **dict.fromkeys(RANK_METRICS, 0.2 - loss / 40),
                 "regret": 0.3 - loss / 50,
             }
         )

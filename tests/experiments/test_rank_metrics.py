@@ -12,13 +12,17 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from boostsample.experiments.metrics import (
-    RANK_METRICS,
     average_precision,
     coverage,
     ndcg,
     one_error,
     pairwise_loss,
 )
+
+RANKED = {
+    metric.__name__: metric
+    for metric in (one_error, coverage, average_precision, pairwise_loss, ndcg)
+}
 
 
 def labels(n: int, n_labels: int, top: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -162,7 +166,7 @@ def test_groups_by_hand() -> None:
 def test_metrics_of_ranks_are_nan_for_other_data() -> None:
     classes, two, multi = np.array([0, 1, 2]), np.array([0, 1, 1]), np.eye(3, dtype=np.int8)
     values = {
-        kind: {name: metric(scores, y, None) for name, metric in RANK_METRICS.items()}
+        kind: {name: metric(scores, y, None) for name, metric in RANKED.items()}
         for kind, scores, y in (
             ("classes", np.eye(3), classes),
             ("two", np.array([[1.0], [2.0], [0.0]]), two),
@@ -172,7 +176,7 @@ def test_metrics_of_ranks_are_nan_for_other_data() -> None:
         )
     }
     known = {
-        kind: [name for name in RANK_METRICS if not math.isnan(scored[name])]
+        kind: [name for name in RANKED if not math.isnan(scored[name])]
         for kind, scored in values.items()
     }
     assert known == {

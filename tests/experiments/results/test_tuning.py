@@ -12,7 +12,7 @@ import pytest
 
 from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.metrics import CLASS_METRICS
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -114,7 +114,9 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Re
                 scores = model.decision_function(data.X[test], n)
                 wrong = error_percent(scores, data.y[test])
                 others = {
-                    name: metric(scores, data.y[test]) for name, metric in CLASS_METRICS.items()
+                    name: metric(scores, data.y[test], None)
+                    for name, metric in SCORED_METRICS.items()
+                    if name in RESULT_COLUMNS
                 }
                 wanted.append(
                     {
@@ -130,7 +132,7 @@ def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, comparison: Re
                         "log10_loss": history[n - 1]["log10_loss"] if n else math.nan,
                         "test_error": wrong if n else math.nan,
                         "looks": sum(row["looks_search"] for rows in paid for row in rows[:n]),
-                        **(others if n else dict.fromkeys(CLASS_METRICS, math.nan)),
+                        **(others if n else dict.fromkeys(others, math.nan)),
                     }
                 )
         ours = [

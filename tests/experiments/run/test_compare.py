@@ -14,7 +14,7 @@ from boostsample.errors import BudgetExceeded, StrategyError
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.metrics import CLASS_METRICS
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
@@ -67,7 +67,9 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
         looks = sum(line["looks_search"] + line["looks_modelling"] for line in history)
         assert row.pop("seconds") > 0
         metrics: dict[str, Any] = {
-            name: metric(scores, data.y[test]) for name, metric in CLASS_METRICS.items()
+            name: metric(scores, data.y[test], None)
+            for name, metric in SCORED_METRICS.items()
+            if name in RESULT_COLUMNS
         }
         # The coefficients of a model are alpha to about 16 digits, so that its sums are exact.
         metrics["log_loss"] = pytest.approx(metrics["log_loss"], rel=1e-14)
