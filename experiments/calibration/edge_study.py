@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.checks import MOST_REPEATS, check_count
 from boostsample.errors import BoostSampleError, SettingError, StrategyError, one_line
+from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
-from boostsample.loop.booster import Booster
 from boostsample.loop.round_budgets import EQUAL
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
@@ -159,20 +159,11 @@ class _StudiedRun:
         self.variant = prepared.variants[0]
         self.seeds = self.variant.stream(prepared.data.seeded_by, plan.seed, 0)
         report("compiling", 0, 1)
-        self.booster = Booster(
-            split.bank,
-            split.train_rows,
-            split.labels,
-            self.variant.strategy(),
-            plan.learner,
-            n_rounds=plan.n_rounds,
-            budget=prepared.budget(self.variant, 0),
-            weight_init=plan.weights,
-            rng=np.random.default_rng(self.seeds),
-            **plan.step_settings,
-        )
+        ((task,),) = task_groups(prepared)
+        self.booster = split.booster(task, self.seeds)
         report("compiling", 1, 1)
-        self.measurer = EdgeMeasurer(split.bank, split.train_rows, split.labels, plan.weights)
+        labels = split.boosted_labels(task)
+        self.measurer = EdgeMeasurer(split.bank, split.train_rows, labels, plan.weights)
 
     def measure_round(self, study: EdgeStudy) -> None:
         """Do the next round of the run, and add its measurements to a study."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -131,22 +131,53 @@ class TrainingSplit:
 
     def scores(
         self, task: CellTask, rounds: Sequence[Sequence[Term]], watch: TrainingWatch
-    ) -> dict[str, NDArray[Any]]:
-        """The arrays of `evaluate` for the stumps of a cell, by round."""
-        data, rows = self.prepared.data, (self.train_rows, self.test_rows)
-        at = task.points, task.marks
-        return evaluate_cell(
-            self.bank,
-            *rows,
-            data.y,
-            data.n_classes,
-            rounds,
-            *at,
-            watch.check,
-            data.groups,
-            self.code(task),
-            isinstance(make_objective(task.plan.objective), OneClass),
-        )
+    ) -> dict[str, NDArray[np.generic]]:
+        """Score the stumps of a cell, by round: the arrays that it has for points and marks.
+
+        With a code, the model has scores of bits, which are decoded; margins are those of the bits.
+        At points the error and the metrics of scores are computed, at marks also ROC area and
+        margins; numbers beyond the last round are replaced by it.
+        """
+        data, code, last = self.prepared.data, self.code(task), len(rounds)
+        of_classes = isinstance(make_objective(task.plan.objective), OneClass)
+        at_marks = sorted({min(mark, last) for mark in task.marks})
+        at_points = sorted({min(point, last) for point in task.points} | {last, *at_marks})
+        step = -(-self.train_rows.size // _MOST_TRAINING)
+        seen = self.train_rows[::step]
+        y = data.y[self.test_rows]
+        signs = [self.labels[::step], encode(y, data.n_classes)]
+        of_bits = signs if code is None else list(map(code.encode, signs))
+        n_bits = of_bits[0].shape[1]
+        train, test = (Scores(self.bank, rows, n_bits) for rows in (seen, self.test_rows))
+        total = 0.0
+        errors, areas, margins = [], [], []
+        others: dict[str, list[float]] = {name: [] for name in SCORED_METRICS}
+        groups = None if data.groups is None else data.groups[self.test_rows]
+        for stumps, terms in enumerate(rounds, start=1):
+            watch.check()
+            test.add(terms)
+            train.add(terms)
+            total += float(TermArrays(terms, n_bits).largest[0])
+            if stumps not in at_points:
+                continue
+            of_test_rows = test.current()
+            scores = of_test_rows if code is None else code.decode(of_test_rows)
+            errors.append(error_percent(scores, y))
+            for name, metric in SCORED_METRICS.items():
+                others[name].append(metric(scores, y, groups))
+            if stumps in at_marks:
+                areas.append(area_under_roc(scores, signs[1]))
+                both = zip((train.current(), of_test_rows), of_bits, strict=True)
+                margins.append([evaluate_margins(*scored, total, of_classes) for scored in both])
+        counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
+        return {
+            "points": narrowest(at_points),
+            "error": np.array(errors, np.float64),
+            **{name: np.array(values, np.float64) for name, values in others.items()},
+            "marks": narrowest(at_marks),
+            "auc": np.array(areas, np.float64),
+            "margins": narrowest(counts.swapaxes(0, 1)),
+        }
 
 
 def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
@@ -315,68 +346,6 @@ def _next_round(booster: Booster, task: CellTask) -> Round:
 
 
 # ------------------------------------------------------------------------------------ scoring
-
-
-def evaluate_cell(
-    bank: Bank,
-    train_rows: NDArray[np.int64],
-    test_rows: NDArray[np.int64],
-    y: NDArray[np.int64] | NDArray[np.int8],
-    n_classes: int,
-    rounds: Sequence[Sequence[Term]],
-    points: Collection[int],
-    marks: Collection[int],
-    check: Callable[[], None],
-    groups: NDArray[np.int64] | None = None,
-    code: OutputCode | None = None,
-    of_classes: bool = False,
-) -> dict[str, NDArray[np.generic]]:
-    """Score a model at some numbers of stumps: the arrays that a cell has for points and marks.
-
-    `y` are class codes (or 0 and 1 for each label) of all rows of the bank, `groups` the queries of
-    all rows. With a `code`, the model has scores of bits, which are decoded; margins are those of
-    the bits; for `of_classes`, see `evaluate_margins`. At `points` the error and the metrics of
-    scores are computed, at `marks` also ROC area and margins; numbers beyond the last round are
-    replaced by it. `check` is called in each round; its exceptions end the scoring.
-    """
-    last = len(rounds)
-    at_marks = sorted({min(mark, last) for mark in marks})
-    at_points = sorted({min(point, last) for point in points} | {last, *at_marks})
-    step = -(-train_rows.size // _MOST_TRAINING)
-    seen = train_rows[::step]
-    signs = [encode(y[rows], n_classes) for rows in (seen, test_rows)]
-    of_bits = signs if code is None else list(map(code.encode, signs))
-    n_bits = of_bits[0].shape[1]
-    train, test = (Scores(bank, rows, n_bits) for rows in (seen, test_rows))
-    total = 0.0
-    errors, areas, margins = [], [], []
-    others: dict[str, list[float]] = {name: [] for name in SCORED_METRICS}
-    of_test = None if groups is None else groups[test_rows]
-    for stumps, terms in enumerate(rounds, start=1):
-        check()
-        test.add(terms)
-        train.add(terms)
-        total += float(TermArrays(terms, n_bits).largest[0])
-        if stumps not in at_points:
-            continue
-        of_test_rows = test.current()
-        scores = of_test_rows if code is None else code.decode(of_test_rows)
-        errors.append(error_percent(scores, y[test_rows]))
-        for name, metric in SCORED_METRICS.items():
-            others[name].append(metric(scores, y[test_rows], of_test))
-        if stumps in at_marks:
-            areas.append(area_under_roc(scores, signs[1]))
-            both = zip((train.current(), of_test_rows), of_bits, strict=True)
-            margins.append([evaluate_margins(*scored, total, of_classes) for scored in both])
-    counts = np.array(margins, np.int64).reshape(len(at_marks), 2, MARGIN_BINS)
-    return {
-        "points": narrowest(at_points),
-        "error": np.array(errors, np.float64),
-        **{name: np.array(values, np.float64) for name, values in others.items()},
-        "marks": narrowest(at_marks),
-        "auc": np.array(areas, np.float64),
-        "margins": narrowest(counts.swapaxes(0, 1)),
-    }
 
 
 class Scores:

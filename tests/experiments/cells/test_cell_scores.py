@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from boostsample.experiments.cells.training import (
     TrainingSplit,
     TrainingWatch,
     area_under_roc,
-    evaluate_cell,
     evaluate_margins,
     train_cell,
 )
@@ -28,10 +28,8 @@ from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant
 from boostsample.families import Columns
 from boostsample.labels import encode, error_percent
-from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Term
-from boostsample.strategies import UniformNaive
 from tests.naive_objectives import hamming_decoding, loss_based_decoding
 
 
@@ -67,13 +65,16 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(120, 4)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5]).astype(np.int64)
-    train, test = np.arange(80), np.arange(80, 120)
-    families = [Columns(range(4))]
-    bank = FeatureBank.build(families, X, train)
-    booster = Booster(bank, train, encode(y[train], 3), UniformNaive(n_features=2), rng=0)
-    rounds = [booster.next_round().terms for _ in range(12)]
-    model = Model(families, [term for terms in rounds for term in terms], 3)
-    scores = evaluate_cell(bank, train, test, y, 3, rounds, (1, 5), (7, 99), lambda: None)
+    data = Dataset("three", X, y, ("a", "b", "c"))
+    strategies = (Variant("uniform-naive", {"n_features": 2}),)
+    families = (Variant("columns"),)
+    prepared = prepare(data, Plan(strategies, families, marks=(12,), repeats=1))
+    ((task,),) = task_groups(prepared)
+    split = TrainingSplit(prepared, 0)
+    cell = train_cell(split, replace(task, points=(1, 5), marks=(7, 99)), TrainingWatch())
+    terms = [term for of_round in cell.terms() for term in of_round]
+    model, scores = Model(prepared.families, terms, 3), cell.arrays
+    train, test = split.train_rows, split.test_rows
     assert scores["points"].tolist() == [1, 5, 7, 12]
     assert scores["marks"].tolist() == [7, 12]
     for at, error in zip((1, 5, 7, 12), scores["error"].tolist(), strict=True):
