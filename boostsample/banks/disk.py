@@ -313,13 +313,12 @@ def flushed(stream: BinaryIO) -> dict[str, Any]:
     return {"bytes": stream.tell()}
 
 
-def check_disk_bank(folder: Path, *, all_features: bool = False) -> None:
-    """Raise DamagedBank as opening a bank does; with `all_features`, check every byte."""
+def check_disk_bank(folder: Path) -> None:
+    """Raise DamagedBank as opening a bank does, or for any other byte that is wrong."""
     files = _open(folder)
-    if all_features:
-        damages = [*map(files.feature_damage, range(len(files.bins)))]
-        damages += map(files.tile_damage, range(files.tile_sums.size))
-        wrong = [damage for damage in damages if damage]
-        if wrong:
-            more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
-            raise DamagedBank(wrong[0] + more)
+    damages = [*map(files.feature_damage, range(len(files.bins)))]
+    damages += map(files.tile_damage, range(files.tile_sums.size))
+    wrong = [damage for damage in damages if damage]
+    if wrong:
+        more = f" and {len(wrong) - 1:,} more" if len(wrong) > 1 else ""
+        raise DamagedBank(wrong[0] + more)

@@ -422,7 +422,7 @@ def check_strategy_beliefs(make: Make, learner: AnyLearner = None) -> None:
     total = problem.X.sum(axis=1)  # all features help: root edges stay large
     Y = np.where(total > np.median(total), 1, -1).astype(np.int8)[:, None]
     problem = replace(problem, Y=Y)
-    alone, beside = (rows_of_roots(make, problem, _Halves(n), n_rounds=60) for n in (0, 3))
+    alone, beside = (rows_of_roots(make, problem, _Halves(n)) for n in (0, 3))
     for row, other in zip(alone, beside, strict=True):
         for name, value in row.items():
             _require(
@@ -741,15 +741,13 @@ def refused_at_the_start(
     _require(False, make, f"refuses {what} in choose() instead of in start()")
 
 
-def rows_of_roots(
-    make: Make, problem: StrategyProblem, learner: Learner, n_rounds: int
-) -> list[dict[str, Any]]:
-    """Rows of the first searches of rounds; the random stream of each depends on its number."""
+def rows_of_roots(make: Make, problem: StrategyProblem, learner: Learner) -> list[dict[str, Any]]:
+    """Rows of the first searches of 60 rounds; the random stream of each depends on its number."""
     rng = np.random.default_rng(0)
     problem = replace(problem, learner=learner)
     booster = booster_of(make, problem, bank_of(problem), seed=rng)
     rows: list[dict[str, Any]] = []
-    while len(rows) < n_rounds and not (rows and rows[-1]["stopped"]):
+    while len(rows) < 60 and not (rows and rows[-1]["stopped"]):
         rng.bit_generator.state = np.random.default_rng(len(rows)).bit_generator.state
         rows.append(booster.next_round().rows[0])
     return rows

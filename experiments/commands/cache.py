@@ -80,7 +80,7 @@ def verify_cache(keys: tuple[str, ...]) -> None:
     for bank in banks:
         key, state = bank.key[:_SHORT], "good"
         try:
-            check_disk_bank(bank.folder, all_features=True)
+            check_disk_bank(bank.folder)
         except DamagedBank as error:
             damaged.append(key)
             state = f"damaged: {error}"

@@ -60,27 +60,25 @@ def ranks_figure(
     results: Sequence[Results],
     metric: str = "loss",
     stumps: int | None = None,
-    level: float = LEVEL,
     axis: str = "stumps",
 ) -> Figure:
     """Draw a critical-difference diagram; bars join strategies that do not differ significantly.
 
-    `level` is that of Nemenyi's test. Other arguments and errors are those of
-    `boostsample.experiments.results.significance.ranking`.
+    Arguments and errors are those of `boostsample.experiments.results.significance.ranking`.
     """
     order = ranking(results, metric, stumps, axis)
     n = len(order.labels)
-    least = least_data_sets(n, level)
+    least = least_data_sets(n)
     if len(order.data) < least:
         raise SettingError(
             f"a critical-difference diagram of {n} strategies needs {least} data sets or more, got "
-            f"{len(order.data)} ({', '.join(order.data)}): with fewer, Nemenyi's test at {level:g} "
+            f"{len(order.data)} ({', '.join(order.data)}): with fewer, Nemenyi's test at {LEVEL:g} "
             "finds no difference, whatever the ranks; give more results"
         )
-    difference = critical_difference(n, len(order.data), level)
+    difference = critical_difference(n, len(order.data))
     groups = rank_bars(order.ranks, difference)
     depth = 1.0 + 0.5 * len(groups) + math.ceil(n / 2)
-    notes = wrapped_text("\n".join(_notes(order, difference, level)), figure_width(), 9)
+    notes = wrapped_text("\n".join(_notes(order, difference)), figure_width(), 9)
     figure = new_figure(_LINE * (depth + 4.4) + 0.2 * (3 + notes.count("\n")))
     _diagram(figure.subplots(), order, difference, groups, depth)
     marks = dict.fromkeys(f"{mark:,}" for mark in order.stumps.values())
@@ -102,8 +100,8 @@ def ranks_figure(
     return figure
 
 
-def _notes(order: Ranking, difference: float, level: float) -> list[str]:
-    rule = f"less than the critical difference {difference:.2f} (Nemenyi's test at {level:g})"
+def _notes(order: Ranking, difference: float) -> list[str]:
+    rule = f"less than the critical difference {difference:.2f} (Nemenyi's test at {LEVEL:g})"
     notes = [f"Bars join strategies whose mean ranks differ by {rule}."]
     if len(order.labels) > 2:
         statistic, p = friedman(order.scores)

@@ -54,13 +54,12 @@ def told_apart(
     *,
     lower_is_better: bool = True,
     overlap: float = 0.0,
-    level: float = LEVEL,
 ) -> Verdict:
     """Find the best mean, and the strategies that do not differ from it significantly.
 
     `values` are those of each strategy by repetition, without NaN; strategies without values are
     ignored. `overlap` is n_test / n_train if the splits of repetitions differ, 0 if all are the
-    same. Strategies with a corrected p-value above `level` are tied with the best one.
+    same. Strategies with a corrected p-value above `LEVEL` are tied with the best one.
 
     >>> losses = {"a": {0: 1.0, 1: 1.1, 2: 0.9}, "b": {0: 1.1, 1: 1.0, 2: 1.1}, "c": {0: 9.0}}
     >>> verdict = told_apart(losses)
@@ -80,7 +79,7 @@ def told_apart(
             first, second = ([of[repetition] for repetition in both] for of in (runs, rival))
             raw[label] = paired_test(first, second, overlap)
     corrected = dict(zip(raw, holm(list(raw.values())), strict=True))
-    tied = frozenset(label for label, p in corrected.items() if p > level)
+    tied = frozenset(label for label, p in corrected.items() if p > LEVEL)
     return Verdict(best, tied, corrected, frozenset(compared.keys() - corrected.keys()))
 
 
@@ -186,7 +185,7 @@ def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> fl
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
 
 
-def least_data_sets(n_methods: int, level: float = LEVEL) -> int:
+def least_data_sets(n_methods: int) -> int:
     """The fewest data sets on which two of `n_methods` mean ranks can differ significantly.
 
     Ranks differ by at most n_methods - 1; Nemenyi's critical difference must be smaller.
@@ -195,7 +194,7 @@ def least_data_sets(n_methods: int, level: float = LEVEL) -> int:
     >>> [least_data_sets(n) for n in (2, 3, 4, 10)]
     [4, 3, 3, 3]
     """
-    difference = critical_difference(n_methods, 2, level)  # falls as 1 / sqrt(number of data sets)
+    difference = critical_difference(n_methods, 2)  # falls as 1 / sqrt(number of data sets)
     return max(2, math.floor(2 * (difference / (n_methods - 1)) ** 2) + 1)
 
 

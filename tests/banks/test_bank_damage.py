@@ -118,7 +118,7 @@ def test_a_damaged_feature_is_an_error_on_its_first_use(X: NDArray[np.float32], 
     for feature in (4, 9):
         flip(folder / file, -(11 - feature) * width + width // 8)
     with pytest.raises(DamagedBank, match=f"{file} is damaged at feature 4 and 1 more"):
-        check_disk_bank(folder, all_features=True)
+        check_disk_bank(folder)
     bank = cached_bank(powers(), X)
     assert (bank.take(np.array([3, 5, 10]), np.arange(N)) == expected.bins[[3, 5, 10]]).all()
     key = folder.name[:12]

@@ -44,7 +44,7 @@ def X(rng: np.random.Generator) -> NDArray[np.float32]:
 
 def same(bank: DiskBank, other: FeatureBank) -> bool:
     """Equal to the bit, and good on disk."""
-    check_disk_bank(bank.folder, all_features=True)
+    check_disk_bank(bank.folder)
     return same_bits(bank, other)
 
 

@@ -76,7 +76,7 @@ def test_the_copy_is_listed_with_its_size(X: NDArray[np.float32]) -> None:
     assert files(bank) == FILES | TILE_FILES
     assert has_copy(bank)
     assert same_bits(bank, in_memory(X))
-    check_disk_bank(bank.folder, all_features=True)
+    check_disk_bank(bank.folder)
     for name, facts in cache_folder.read_bank_header(bank.folder)["files"].items():
         assert facts["bytes"] == (bank.folder / name).stat().st_size
     kept = np.load(bank.folder / "tiles.npy", mmap_mode="r")
@@ -132,7 +132,7 @@ def test_a_damaged_tile_is_an_error_on_its_first_use(X: NDArray[np.float32]) -> 
     for tile in (1, 2):
         flip(folder / "tiles.npy", tile * 64 * N - COPY - 1)  # the last byte of the one before
     with pytest.raises(DamagedBank, match=r"tiles.npy is damaged at tile 0 and 1 more"):
-        check_disk_bank(folder, all_features=True)
+        check_disk_bank(folder)
     bank = opened(X)
     good, bad = tile_members(2), tile_members(1)
     assert (bank.take(good, ROWS) == expected.bins[good][:, ROWS]).all()
@@ -176,7 +176,7 @@ def test_damaged_files_are_built_anew(
     assert f"cached feature bank {path.parent.name[:12]} cannot be used: " in caplog.text
     assert has_copy(bank)
     assert path.read_bytes() == content
-    check_disk_bank(bank.folder, all_features=True)
+    check_disk_bank(bank.folder)
 
 
 def test_a_disk_that_is_full_keeps_the_bank(
