@@ -24,7 +24,6 @@ from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.report import facts
 from boostsample.experiments.report.facts import Item, title_of
-from boostsample.experiments.results.budgets import budgets_of, varying_budgets
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import (
     Results,
@@ -39,9 +38,11 @@ from boostsample.experiments.results.run_curves import (
 )
 from boostsample.experiments.results.titles import (
     STUMP,
+    budgets_of,
     chosen_by_searches,
     counted,
     is_charged,
+    varying_budgets,
     with_learner,
 )
 from boostsample.experiments.tables.score_tables import result_table

@@ -23,7 +23,6 @@ from boostsample.experiments.plan.variants import (
     TUNED_VARIANT,
     is_tuned_variant,
 )
-from boostsample.experiments.results.budgets import budgets_note
 from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
@@ -34,6 +33,7 @@ from boostsample.experiments.results.run_curves import (
 )
 from boostsample.experiments.results.significance import LEVEL, Verdict, told_apart
 from boostsample.experiments.results.titles import (
+    budgets_note,
     cells_of,
     counted,
     is_charged,

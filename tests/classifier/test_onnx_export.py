@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from boostsample import BoostSampleClassifier, DataError, SettingError, onnx_inputs, to_onnx
+from boostsample.classifier.prediction import onnx_export
 from boostsample.families import Columns, Haar
-from boostsample.models import onnx as onnx_scores
 from boostsample.models.model import Model
 from boostsample.records import Term
 from tests.models.random_terms import VALUES, random_round
@@ -71,7 +71,7 @@ def classifier_of(model: Model, classes: Any, several: bool = False) -> BoostSam
 def test_random_models(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(seed)
     n_labels, n_features = int(rng.integers(1, 6)), int(rng.integers(1, 7))
-    monkeypatch.setattr(onnx_scores, "_CHUNK", int(rng.integers(1, 12)))
+    monkeypatch.setattr(onnx_export, "_CHUNK", int(rng.integers(1, 12)))
     if seed % 4 == 1:
         rounds = [random_round(rng, n_features, n_labels, (-1, 1), real=True) for _ in range(12)]
     elif seed % 3:

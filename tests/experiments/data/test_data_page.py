@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 import pytest
 
-from boostsample.experiments.data import dataset_files
+from boostsample.experiments.data import datasets
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, MISSING_MARKS
 from boostsample.experiments.plan.grid import combined_grid, read_grid_file
@@ -35,10 +35,10 @@ def table(section: str) -> list[list[list[str]]]:
 
 def test_the_tables_are_those_of_the_code() -> None:
     listed = {kind: (suffixes, options) for [kind], suffixes, options in table("Formats")}
-    assert list(listed) == list(dataset_files._READERS)
+    assert list(listed) == list(datasets._READERS)
     known = {suffix: kind for kind, (suffixes, _) in listed.items() for suffix in suffixes}
-    assert known == dataset_files._SUFFIXES
-    assert {kind: tuple(options) for kind, (_, options) in listed.items()} == dataset_files.OPTIONS
+    assert known == datasets._SUFFIXES
+    assert {kind: tuple(options) for kind, (_, options) in listed.items()} == datasets.OPTIONS
     assert [name for [name], _ in table("Options")] == list(FILE_OPTIONS)
     assert tuple(name for [name], *_ in table("Named data sets")) == dataset_names()
     marks = PAGE.split("in upper or lower case:")[1].split(". Stumps")[0]

@@ -18,10 +18,10 @@ from boostsample.experiments.plan.prepared import prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.report.facts import facts_of_comparison
 from boostsample.experiments.report.html_report import _budgets
-from boostsample.experiments.results.budgets import budgets_of
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import make_results, read_results
+from boostsample.experiments.results.titles import budgets_of
 from boostsample.experiments.run import comparison
 from boostsample.experiments.run.comparison import compare, tasks_by_bank
 from boostsample.experiments.tables.comparison_tables import looks_table
