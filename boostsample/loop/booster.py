@@ -55,7 +55,7 @@ from boostsample.registry import make_learner, make_objective, make_strategy
 from boostsample.rows.colorings import Colorings
 from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.pairs import Pairs
-from boostsample.rows.protocol import Leaf, ObjectiveRows, RunRows
+from boostsample.rows.protocol import Leaf, RunRows
 from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weights import (
     CLASS_FLOOR,
@@ -335,9 +335,9 @@ class Booster:
         return Round(terms, rows, edge, None if known else self._log_loss)
 
     @property
-    def _local(self) -> ObjectiveRows:
-        """The rows, for other objectives than AdaBoost.MH."""
-        return cast(ObjectiveRows, self._rows)
+    def _local(self) -> LocalRows:
+        """The rows, of a run in one process."""
+        return cast(LocalRows, self._rows)
 
     def example_weights(self) -> NDArray[np.float64]:
         """The weights of the examples: float64 (N,) of total 1. In one process only; O(N K)."""
@@ -479,12 +479,12 @@ class Booster:
                 cells = [terms[0].below, terms[0].votes]
             table = real_factors(np.array(cells, np.float64), step.learning_rate, rows.mass)
             if stump:
-                self._local.update_sides(terms[0], table)
+                rows.update_sides(terms[0], table)
             else:
-                self._local.update_cells(leaves, table)
+                rows.update_cells(leaves, table)
         elif stump and objective.two_sided:
             cells = [terms[0].below, terms[0].votes]
-            self._local.update_sides(terms[0], vote_factors(cells, step.factors(edge, rows.mass)))
+            rows.update_sides(terms[0], vote_factors(cells, step.factors(edge, rows.mass)))
         elif stump:
             rows.update(terms[0], step.factors(edge, rows.mass))
         else:

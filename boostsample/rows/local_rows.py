@@ -303,7 +303,7 @@ class LocalRows:
         return self.weights.mass
 
     def example_weights(self) -> NDArray[np.float64]:
-        """As of `SignedWeights`."""
+        """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
         return (self._colorings or self.weights).example_weights()
 
     @property
@@ -330,7 +330,7 @@ class LocalRows:
         return self.searcher.over(self.nodes.read(stretch, stumps), two_sided, members)
 
     def best_edge(self, two_sided: bool = False) -> float:
-        """As of `ObjectiveRows`."""
+        """The largest edge of a stump, or of two leaves, of any feature on all examples; O(F N)."""
         features = np.arange(self.bank.n_features)
         searcher = self.searcher.over(self.weights, two_sided or self.searcher.two_sided)
         return float(searcher.search(features, self.weights.exact(), True).edge.max())
@@ -366,7 +366,7 @@ class LocalRows:
         self.nodes.update_cells(leaves, table)
 
     def pair(self) -> None:
-        """Make potentials of pairs of the weights after an update."""
+        """Make potentials of pairs of the weights after an update; they sum to the loss factor."""
         assert self._pairs is not None
         self.weights.set_values(self._pairs.updated(self.weights.values)[:, None])
 

@@ -166,13 +166,6 @@ class TargetRows(Protocol):
         """sum_i w_il y_il phi(x_i) for each label: float64 (K,), in units of `mass`; O(n)."""
         ...
 
-    def release(self) -> None:
-        """Invalidate all samples drawn so far; later ones reuse their memory."""
-
-
-class MassTargetRows(TargetRows, Protocol):
-    """Rows of a target of `ObjectiveRows`."""
-
     def side_sums(
         self, feature: int, threshold: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -181,6 +174,9 @@ class MassTargetRows(TargetRows, Protocol):
         Both in units of `mass`.
         """
         ...
+
+    def release(self) -> None:
+        """Invalidate all samples drawn so far; later ones reuse their memory."""
 
 
 class Growth(Protocol):
@@ -248,6 +244,12 @@ class RunRows(Protocol):
     def update_leaves(self, leaves: Sequence[Leaf], factors: Factors) -> None:
         """Update the weights by the base classifier with these leaves; O(N)."""
 
+    def update_sides(self, cut: StumpCut, table: CellTable) -> None:
+        """Multiply the weights by the factors of the side of a stump; O(N)."""
+
+    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
+        """Multiply the weights by the factors of their leaf; O(N)."""
+
     def raw_threshold(self, feature: int, threshold: int) -> float:
         """Raw threshold of a stump whose label sums were asked for last."""
         ...
@@ -270,35 +272,3 @@ class RunRows(Protocol):
     def replayed(self, state: State) -> bool:
         """Whether the weights are those of a `small_state()`; takes what else it holds."""
         ...
-
-
-class ObjectiveRows(RunRows, Protocol):
-    """Rows in this process: objectives other than AdaBoost.MH need them."""
-
-    def example_weights(self) -> NDArray[np.float64]:
-        """The weight of each example, the sum over labels: float64 (N,) of total 1; O(N K)."""
-        ...
-
-    def best_edge(self, two_sided: bool = False) -> float:
-        """The largest edge of a stump, or of two leaves, of any feature on all examples; O(F N)."""
-        ...
-
-    def update_sides(self, cut: StumpCut, table: CellTable) -> None:
-        """Multiply the weights by the factors of the side of a stump; O(N)."""
-
-    def update_cells(self, leaves: Sequence[Leaf], table: CellTable) -> None:
-        """Multiply the weights by the factors of their leaf; O(N)."""
-
-    def color(self, seed: Sequence[int]) -> tuple[NDArray[np.int8], float]:
-        """Set the weights by a random coloring; signs of the classes, and share of the weights."""
-        ...
-
-    def uncolor(self) -> float:
-        """Carry an update over to the weights of wrong classes; their new total."""
-        ...
-
-    def pair(self) -> None:
-        """Make potentials of pairs of the weights after an update; they sum to the loss factor."""
-
-    def resample(self, seed: Sequence[int]) -> None:
-        """Set the initial weights times the numbers of a bootstrap sample; O(N)."""

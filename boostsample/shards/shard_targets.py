@@ -416,12 +416,12 @@ class ShardTarget:
         return np.asarray(np.add.reduce(totals) / self.mass)
 
     def side_sums(self, feature: int, threshold: int) -> SideSums:
-        """As of `MassTargetRows`. One exchange."""
+        """As of `TargetRows`. One exchange."""
         totals = self._finish("finish_sides", feature, threshold)
         return of_sides(np.asarray(np.add.reduce(totals) / self.mass))
 
     def label_masses(self) -> NDArray[np.float64]:
-        """As of `MassTargetRows`. One exchange."""
+        """As of `TargetRows`. One exchange."""
         return np.asarray(np.add.reduce(self.node.exchange.ask("label_masses", self.node.target)))
 
     def _finish(self, name: str, feature: int, threshold: int) -> NDArray[np.float64]:
