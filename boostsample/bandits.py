@@ -178,16 +178,8 @@ def ucb1_indices(
 ) -> FloatArray:
     """UCB1's indices, Auer et al. 2002a, Figure 1: float64 (M,), +inf where `counts` is 0.
 
-    Parameters
-    ----------
-    counts : int64 (M,)
-        Pulls of each arm.
-    sums : float64 (M,)
-        Sums of their rewards.
-    n_steps : int
-        Steps finished, t.
-    exploration : float
-        2 in the paper.
+    From pulls and sums of rewards of each arm (M,), after t = `n_steps` steps; `exploration` is 2
+    in the paper.
     """
     pulls = np.maximum(counts, 1.0)
     index = sums / pulls
@@ -208,14 +200,8 @@ def ucbv_indices(
 ) -> FloatArray:
     """UCB-V's indices with b = 1: float64 (M,), +inf where `counts` is 0.
 
-    Parameters
-    ----------
-    counts, n_steps
-        As in `ucb1_indices`.
-    means, squares : float64 (M,)
-        Mean rewards, and sums of squared deviations from the mean.
-    c, zeta : float
-        The constants of the formula.
+    `means` and `squares` (M,) are mean rewards and sums of squared deviations from them, `c` and
+    `zeta` the constants of the formula, the rest as in `ucb1_indices`.
     """
     pulls = np.maximum(counts, 1.0)
     index = squares / pulls
@@ -250,16 +236,8 @@ def exp3p_update(
 ) -> FloatArray:
     """[BK10] Figure 2, lines 8 to 10, for every arm: the new log-weights, float64 (M,).
 
-    Parameters
-    ----------
-    log_weights : float64 (M,)
-        Logarithms of the weights; not changed.
-    expected : float64 (M,)
-        Probability with which each arm was drawn, above 0.
-    arms, rewards : int64, float64 (k,)
-        The different arms drawn, and their rewards between 0 and 1.
-    mixing, bonus, horizon : float, float, int
-        lambda, eta, T.
+    Each arm was drawn with a probability `expected` (M,) above 0; `arms` (k,) are the different
+    ones drawn, `rewards` (k,) between 0 and 1. `mixing`, `bonus`, `horizon`: lambda, eta, T.
     """
     n_arms = log_weights.size
     # At most bonus * sqrt(M / T) / mixing, because no probability is below mixing / M.
@@ -311,24 +289,13 @@ def inclusion(probabilities: FloatArray, k: int) -> FloatArray:
 
 
 def draw_arms(inclusion_probabilities: FloatArray, uniform: float, k: int = 1) -> IntArray:
-    """Draw k different arms, each with its given probability, from one uniform number.
+    """Draw k different arms, each with its given probability, from a uniform number in [0, 1).
 
     Systematic sampling: reads the cumulated probabilities at u, u + 1, ..., u + k - 1. That is
     exact for each arm by itself, and a bandit's estimates need no more. Cost: O(M + k log M).
 
-    Parameters
-    ----------
-    inclusion_probabilities : float64 (M,)
-        Positive, at most 1, summing to k.
-    uniform : float
-        A uniform number in [0, 1).
-    k : int
-        Number of arms, from 1 to M.
-
-    Returns
-    -------
-    int64 (k,)
-        Distinct arms in increasing order, always below M in spite of rounding.
+    The probabilities (M,) are positive, at most 1, and sum to k. Returns int64 (k,), ascending,
+    always below M in spite of rounding.
     """
     cumulated = inclusion_probabilities.cumsum()
     n_arms = cumulated.size

@@ -96,22 +96,10 @@ def make_output_code(
 ) -> OutputCode | None:
     """The output code for K classes; None for one-vs-rest by loss, whose order is that of f.
 
-    Parameters
-    ----------
-    code : str or array, shape (K, B)
-        "one-vs-rest", "binary", "exhaustive", "dense" or "sparse", these two with a number of bits
-        if need be as in ``"dense:30"``; or the matrix, a row for each class in ascending order.
-    decoding : {"loss", "hamming"}
-        As of `OutputCode`.
-    n_classes : int
-        K, at least 2.
-    rng : Generator
-        Draws dense and sparse codes.
-
-    Raises
-    ------
-    SettingError
-        If a setting is unknown, or the matrix or the number of bits does not suit the classes.
+    `code` is "one-vs-rest", "binary", "exhaustive", "dense" or "sparse", these two drawn from `rng`
+    and with a number of bits if need be as in ``"dense:30"``; or the matrix (K, B), a row for each
+    class in ascending order. SettingError if a setting is unknown, or the matrix or the number of
+    bits does not suit the classes.
     """
     check_code_settings(code, decoding)
     if not isinstance(code, str):

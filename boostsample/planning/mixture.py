@@ -186,15 +186,8 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     H^2)/(T - 1). It is an upper bound for other draws, and for sums over labels. If the sample is
     exact, use 0 instead.
 
-    Parameters
-    ----------
-    edges : array-like of float in [-1, 1], not empty
-        Estimated edges H.
-    n_examples : int
-        T, at least 2.
+    `edges` are the estimated ones, H in [-1, 1], not none; T = `n_examples` is at least 2.
 
-    Examples
-    --------
     >>> sampling_variance([0.0, 0.6], 101)
     0.0082
     """

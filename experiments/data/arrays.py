@@ -25,19 +25,13 @@ def dataset_of_arrays(X: Any, y: Any, name: str = "data") -> Dataset:
 
 
 def content_of_arrays(X: Any, y: Any, n_train: int | None = None) -> DataContent:
-    """The content of a data set of examples and their labels.
+    """The content of a data set of examples and their labels (n,), or 0 and 1 (n, K).
 
-    Parameters
-    ----------
-    X : array, data frame, SciPy matrix or ColumnTable (n, d), or images (n, h, w) or (n, h, w, c)
-        Numbers become float32; uint8 images stay uint8. Columns of text, dates and categories of a
-        frame of pandas, polars or Arrow become numbers as those of files.
-    y : labels (n,), or 0 and 1 (n, K)
-        See `class_values`.
-    n_train : int or None
-        The first rows, if they are those to train on.
-
-    DataError if X holds other values than numbers, or y none that are labels.
+    X is an array, data frame, SciPy matrix or ColumnTable (n, d), or images (n, h, w) or (n, h, w,
+    c). Numbers become float32; uint8 images stay uint8. Columns of text, dates and categories of a
+    frame of pandas, polars or Arrow become numbers as those of files. The first `n_train` rows, if
+    given, are those to train on. DataError if X holds other values than numbers, or y none that are
+    labels (`class_values`).
     """
     from scipy.sparse import csc_array, issparse
 
