@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from boostsample.banks.bank_forms import AUTO_BANK, automatic_form, bank_settings
-from boostsample.banks.row_chunks import (
+from boostsample.banks.shard_banks import (
     Cuts,
+    PackedCuts,
+    ShardColumnBank,
     bins_of_rows,
     disk_bank_of_chunks,
     memory_bank_of_chunks,
-)
-from boostsample.banks.shard_columns import (
-    PackedCuts,
-    ShardColumnBank,
     memory_bank_of_columns,
 )
 from boostsample.checks import check_integer

@@ -26,9 +26,8 @@ from numpy.typing import NDArray
 from scipy.sparse import vstack
 from sklearn.utils import check_array
 
-from boostsample.banks.binning import find_cuts
-from boostsample.banks.row_chunks import Cuts, cuts_of_rows
-from boostsample.banks.shard_columns import PackedCuts
+from boostsample.banks.binning import SMALL_BLOCK, compute_columns, feature_blocks, find_cuts
+from boostsample.banks.shard_banks import Cuts, PackedCuts, columns_of_families, cuts_of_rows
 from boostsample.checks import WEIGHT_RANGE, check_example_weight
 from boostsample.classifier.inputs.fit_inputs import (
     as_numbers,
@@ -38,12 +37,6 @@ from boostsample.classifier.inputs.fit_inputs import (
 )
 from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
 from boostsample.classifier.inputs.seen_columns import SeenColumns, check_container
-from boostsample.dask.sparse_parts import (
-    StoredValues,
-    canonical_rows,
-    cuts_of_sparse_parts,
-    n_stored_of_parts,
-)
 from boostsample.errors import DataError, ShardError, one_line
 from boostsample.family import Family
 from boostsample.hashing import crc32_of_arrays
@@ -61,6 +54,9 @@ from boostsample.rows.weights import initial_weights
 REFERENCE = 65_536
 """Rows that bin edges come from, unless the setting of the bank names another number."""
 _MOST_DISTINCT = MAX_CUTS + 1
+_SIGN = np.uint32(1 << 31)
+_ZERO = np.uint64(_SIGN)
+"""The lower half of the key of 0, see `StoredValues`."""
 _OF_WEIGHTS = {"size": "sum", "sum": "sum", "min": "min", "max": "max"}
 """Numbers of the weights of a class, and how those of several parts are joined."""
 
@@ -366,3 +362,112 @@ def _offsets(parts: Sequence[PartSummary], n: int) -> NDArray[np.float64]:
     means = total[both][:, [1, 3]] / total[both][:, [0, 2]]
     offsets[both] = np.log(means[:, 0] / means[:, 1])
     return offsets
+
+
+class StoredValues(NamedTuple):
+    """What the columns of a sparse part store; columns without a stored value are left out.
+
+    A key of a value is its column, then its bits as float32 in an order that is that of the values.
+    `keys` are ascending and different: of each column its values but NaN, at most 256 of them.
+    """
+
+    columns: NDArray[np.int64]
+    n_stored: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, matrix: Any) -> StoredValues:
+        """Those of a canonical CSR matrix."""
+        n_stored = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        columns = np.flatnonzero(n_stored)
+        values = matrix.data.astype(np.float32) + np.float32(0.0)  # no -0.0
+        bits = values.view(np.uint32)
+        ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
+        keys = matrix.indices.astype(np.uint64) << np.uint64(32) | ordered
+        keys = np.unique(keys[~np.isnan(values)])
+        return cls(columns, n_stored[columns], keys[_places_of_keys(keys) <= _MOST_DISTINCT])
+
+
+def _columns_of_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return (keys >> np.uint64(32)).astype(np.int64)
+
+
+def _places_of_keys(keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Place of each key among those of its column."""
+    columns = _columns_of_keys(keys)
+    return np.arange(keys.size) - np.searchsorted(columns, columns)
+
+
+def _values_of_keys(keys: NDArray[np.uint64]) -> NDArray[np.float32]:
+    ordered = keys.astype(np.uint32)  # the lower half
+    bits: NDArray[np.uint32] = np.where(ordered & _SIGN, ordered ^ _SIGN, ~ordered)
+    return bits.view(np.float32)
+
+
+def n_stored_of_parts(parts: Sequence[StoredValues], n_columns: int) -> NDArray[np.int64]:
+    """Stored values of each column in all parts: int64 (d,)."""
+    n_stored = np.zeros(n_columns, np.int64)
+    for part in parts:
+        n_stored[part.columns] += part.n_stored
+    return n_stored
+
+
+def cuts_of_sparse_parts(
+    families: Sequence[Family],
+    parts: Sequence[StoredValues],
+    n_rows: int,
+    n_stored: NDArray[np.int64],
+    sample: Any,
+) -> PackedCuts:
+    """Cuts of all features: those of at most 255 values from all rows, others from a sample.
+
+    `sample` is a CSC matrix, `n_stored` as of `n_stored_of_parts`. The cuts are those of dense
+    parts.
+    """
+    columns = columns_of_families(families)
+    keys = np.unique(np.concatenate([part.keys for part in parts]))
+    zeros = np.unique(columns[n_stored[columns] < n_rows]).astype(np.uint64)
+    keys = np.union1d(keys, zeros << np.uint64(32) | _ZERO)
+    of_keys = _columns_of_keys(keys)
+    starts, ends = (np.searchsorted(of_keys, columns, side) for side in ("left", "right"))
+    n_distinct = ends - starts
+    blocks = []
+    for family, block, local in feature_blocks(families, max(SMALL_BLOCK // (4 * MAX_CUTS), 1)):
+        cuts = np.empty((local.size, MAX_CUTS), np.float32)
+        n_bins = np.empty(local.size, np.int16)
+        few = n_distinct[block] <= _MOST_DISTINCT
+        table = np.full((int(few.sum()), max(n_distinct[block][few].max(initial=1), 1)), np.nan)
+        at = starts[block][few, None] + np.arange(table.shape[1])
+        is_value = at < ends[block][few, None]
+        table[is_value] = _values_of_keys(keys[at[is_value]])
+        cuts[few], n_bins[few] = find_cuts(table.astype(np.float32))
+        many = np.flatnonzero(~few)
+        size = max(SMALL_BLOCK // (4 * sample.shape[0]), 1)
+        for start in range(0, many.size, size):
+            chosen = many[start : start + size]
+            cuts[chosen], n_bins[chosen] = find_cuts(compute_columns(family, sample, local[chosen]))
+        blocks.append((cuts, n_bins))
+    return PackedCuts.of(blocks)
+
+
+def canonical_rows(X: Any) -> Any:
+    """A sparse matrix in canonical CSR format; DataError unless it is a table of finite numbers."""
+    if len(X.shape) != 2 or X.dtype.kind not in "biuf":
+        raise DataError(
+            f"sparse blocks of X must be tables of real numbers, got {X.dtype} of shape {X.shape}; "
+            "convert them by .astype(float)"
+        )
+    rows = X.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy() if rows is X else rows
+        rows.sum_duplicates()
+    with np.errstate(over="ignore"):
+        infinite = np.isinf(rows.data.astype(np.float32))
+    if infinite.any():
+        at, stored = int(infinite.argmax()), rows.tocoo()
+        place = int(stored.row[at]), int(stored.col[at])
+        raise DataError(
+            "X must hold finite numbers, of at most 3.4e38, or nan, which is a missing value, got "
+            f"{stored.data[at].item()} at {place}; replace it"
+        )
+    return rows

@@ -16,7 +16,7 @@ from boostsample.banks import binning
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.binning import assign_bins, find_cuts
 from boostsample.banks.disk import check_disk_bank
-from boostsample.banks.row_chunks import (
+from boostsample.banks.shard_banks import (
     bins_of_rows,
     cuts_of_rows,
     disk_bank_of_chunks,

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from boostsample import BoostSampleClassifier
 from boostsample.banks.binning import assign_bins, find_cuts
-from boostsample.banks.shard_columns import PackedCuts, bins_of_columns, columns_of_families
+from boostsample.banks.shard_banks import PackedCuts, bins_of_columns, columns_of_families
 from boostsample.classifier.inputs.fit_inputs import columns_of_enough_rows
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.dask.cluster_table import read_table
