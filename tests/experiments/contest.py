@@ -370,11 +370,14 @@ def ablations(rows: pd.DataFrame) -> list[str]:
 def exact(rows: pd.DataFrame) -> list[str]:
     """Searches of all features beside ours, on the sets of few features."""
     names = [*EXACT, "adaptive-halving", "cost-aware", "uniform-naive"]
-    few = rows[rows["group"].isin(("few", "exact")) & rows["strategy"].isin(names)]
+    data = rows.loc[rows["strategy"] == EXACT[0], "data"]
+    few = rows[rows["data"].isin(data) & rows["strategy"].isin(names)]
     middle = few.groupby("strategy")[["rounds", "cost", "looks"]].median().loc[names]
     texts = middle.map("{:.3f}".format).assign(looks=middle["looks"].map("{:,.0f}".format))
+    texts = texts.rename(index="`{}`".format)
+    texts.loc["data sets"] = [str(len(data)), "", ""]
     head = ["strategy", "area against rounds", "area against cost", "looks a round"]
-    return markdown.frame_table(head, texts)
+    return markdown.frame_table(head, texts, name="{}")
 
 
 def of_data(rows: pd.DataFrame) -> list[str]:
@@ -399,7 +402,9 @@ def at_seconds() -> list[str]:
         seconds = name.removeprefix("error_")
         texts[f"error, {seconds} s"] = of_data.mean().map("{:.2f}".format)
         texts[f"rank, {seconds} s"] = of_data.rank(axis=1).mean().map("{:.1f}".format)
-    return markdown.frame_table(["", *texts], texts)
+    texts = texts.rename(index="`{}`".format)
+    texts.loc["data sets"] = [str(rows["data"].nunique()), *[""] * (texts.shape[1] - 1)]
+    return markdown.frame_table(["", *texts], texts, name="{}")
 
 
 def tuning() -> list[str]:

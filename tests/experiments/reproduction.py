@@ -74,7 +74,7 @@ def ours() -> pd.DataFrame:
 def printed(metric: str) -> Iterator[tuple[str, list[str]]]:
     """Data set and lines of the tables that `boostsample table --transpose` prints in Markdown."""
     folders = [read_results(RESULTS / f"df11-{data}") for data in DATA]
-    for table in result_table(folders, metric):
+    for table in result_table(folders, metric, charged=False):
         lines = to_markdown(table.transposed()).splitlines()
         yield table.data, [line for line in lines if line.startswith("|")]
 
