@@ -52,7 +52,10 @@ def job_of(data: Dataset, split: int) -> RaceJob:
 
 
 def errors(data: Dataset, split: int) -> Iterator[dict[str, Any]]:
-    """A row for each method: its test errors in percent after some seconds."""
+    """A row for each method: its test errors in percent after some seconds.
+
+    Before the first round, the error is that of the most frequent class.
+    """
     job = job_of(data, split)
     budget = "3N" if job.X_train.shape[1] < FEW_FEATURES else "10N"
     plan = Plan(budget=budget)
@@ -61,10 +64,12 @@ def errors(data: Dataset, split: int) -> Iterator[dict[str, Any]]:
         *(peer_method(Variant.parse(name)) for name in PEERS),
     ]
     rules = RaceRules(error=0.0, limit=SECONDS[-1], repeats=1, seed=split)
+    most = np.bincount(job.y_train).argmax()
+    before = 100.0 * float(np.mean(job.y_test != most))
     for run in race(job, methods, rules):
-        _, seconds, curve = (np.array(part) for part in zip(*run.curve, strict=True))
+        curve = [(0.0, before), *((seconds, error) for _, seconds, error in run.curve)]
         at = {
-            f"error_{limit:g}": float(curve[max(int((seconds <= limit).sum()) - 1, 0)])
+            f"error_{limit:g}": [error for seconds, error in curve if seconds <= limit][-1]
             for limit in SECONDS
         }
         name = run.method.partition(":")[0]
