@@ -304,7 +304,7 @@ class _Report:
             """Add a part with its title and text; `charged` adds a remark on tuned strategies."""
             words = _WORDS[key]
             remarks = [words.get("searches", "") if counted(learners) != "stumps" else ""]
-            remarks.append(words["charged"] if charged else "")
+            remarks.append(_WORDS["charged"] if charged else "")
             text = _worded(" ".join([words["text"], *remarks]), learners)
             title = _worded(words["title"], learners)
             texts = [text] if text else []
