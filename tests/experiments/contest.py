@@ -221,7 +221,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     of_set = runs.groupby(["data", "group", "strategy"], sort=False)
     means = of_set.mean().drop(columns="repetition")
     means.insert(0, "runs", of_set.size())
-    return means.assign(rounds_std=of_set["rounds"].std()).reset_index()
+    return means.reset_index()
 
 
 def _toml(value: Any) -> str:
