@@ -3,7 +3,7 @@
     python -m tests.experiments.classifier_table measure --data-dir DIR -o FILE.csv
     python -m tests.experiments.classifier_table print FILE.csv
 
-With `--libraries boostsample,real-mh`, a file has the figures of the table of objectives. Each fit
+With `--libraries mh,real-mh`, a file has the figures of the table of objectives. Each fit
 runs in a separate process, after a small fit that loads libraries and compiled kernels.
 Each split draws a quarter of the rows for testing, by class, or as many as for training where these
 are limited; seeds are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
@@ -45,24 +45,23 @@ LIBRARIES = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "300 rounds": {"n_rounds": 300},
     "early stopping": {"n_rounds": 300, "early_stopping": True},
+    "mh": {"objective": "mh"},
     "real-mh": {"objective": "real-mh"},
 }
 """Settings of boostsample; the tables of early stopping and of objectives compare them."""
-OBJECTIVES = ("boostsample", "real-mh")
-"""Without settings but for the objective `mh`, and with the one beside it."""
+OBJECTIVES = ("mh", "real-mh")
 BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
 """Those that a mean log loss is compared with."""
 N_SPLITS = 5
 LIMIT = 1200
 """Seconds after which a fit is given up; its figures are then missing."""
 SILENT: dict[str, dict[str, Any]] = {
-    "boostsample": {"objective": "mh"},
     "LightGBM": {"verbosity": -1},
     "CatBoost": {"verbose": 0, "allow_writing_files": False},
     "XGBoost": {"enable_categorical": True},
     "logistic regression": {"max_iter": 1000},
 }
-"""Messages, how categories are passed, and iterations until it is done; and an objective."""
+"""Messages, how categories are passed, and iterations until it is done."""
 NUMBERS_ONLY = ("AdaBoost", "logistic regression")
 """They take no categories and no missing values: indicators, means, and unit variances."""
 COLUMNS = (
@@ -206,12 +205,12 @@ def read(path: Path) -> pd.DataFrame:
 def stopping_table(path: Path) -> list[str]:
     """The lines of the table of early stopping: log losses, and differences from `300 rounds`."""
     figures = read(path)
-    ours = figures[figures["library"].isin(["300 rounds", "early stopping", "boostsample"])]
+    ours = figures[figures["library"].isin(["300 rounds", "early stopping", "mh"])]
     losses = ours.pivot_table(
         index=["data", "split"], columns="library", values="log_loss", observed=True
     )
     means = losses.groupby("data", observed=True).mean()
-    columns = {"early stopping": "early stopping", "boostsample": "five models"}
+    columns = {"early stopping": "early stopping", "mh": "five models"}
     texts = []
     for name, row in means.iterrows():
         cells = [SETS[str(name)].title, f"{row['300 rounds']:.3f}"]
