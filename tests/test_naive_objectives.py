@@ -15,8 +15,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 
-from boostsample.loop.booster import Booster
-from tests.compiled import slow_without_jit
 from tests.naive import Naive
 from tests.naive_objectives import (
     M1,
@@ -35,7 +33,7 @@ from tests.naive_objectives import (
     loss_based_decoding,
     naive_booster,
 )
-from tests.problems import bank_of, noisy_labels
+from tests.problems import noisy_labels
 
 EXPONENTIAL = ("mh", "real-mh", "abstain", "info", "gentle")
 REFERENCE = json.loads((Path(__file__).parent / "objectives_reference.json").read_text("utf-8"))
@@ -151,58 +149,6 @@ def test_mh_is_the_naive_adaboost_mh(n_labels: int, init: str) -> None:
         np.testing.assert_allclose(added.values[1], step.alpha * np.array(step.votes))
         assert booster.log_loss == pytest.approx(step.log_loss, abs=1e-9)
         np.testing.assert_allclose(booster.weights, naive.w, rtol=1e-9)
-
-
-def follow(booster: Booster, naive: NaiveBooster, n_rounds: int, tree: bool) -> None:
-    """The rounds of a program, repeated: criterion of its cuts, edges, scores and loss."""
-    scores = np.zeros(naive.scores.shape)
-    for _ in range(n_rounds):
-        step = booster.next_round()
-        cells, values = base_classifier(step.terms, naive.bins)
-        root = step.terms[0]
-        nodes = np.ones(naive.n_examples, bool) if tree else None
-        at_root = naive.criterion(root.feature, root.threshold, nodes)
-        assert at_root >= naive.best_criterion(nodes) - 1e-6
-        added = naive.add_tree(cells) if tree else naive.add_stump(root.feature, root.threshold)
-        assert step.edge == pytest.approx(added.edge, abs=1e-6)
-        np.testing.assert_allclose(values, added.values, atol=1e-5)
-        scores += values[cells]
-        np.testing.assert_allclose(scores, naive.scores, atol=1e-4)
-        log_loss = step.rows[-1]["log10_loss"] * math.log(10)
-        assert log_loss == pytest.approx(naive.log_loss, abs=1e-5)
-
-
-def base_classifier(terms: Any, bins: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Cell of each example, and values (J, K), of the stump or tree with these terms."""
-    if len(terms) == 1 and terms[0].below is None:
-        (term,) = terms
-        above = bins[:, term.feature] >= term.threshold
-        return above.astype(int), term.alpha * np.stack([-term.votes, term.votes])
-    cells = np.zeros(len(bins), int)
-    values: list[Any] = []
-    waiting = [(0, np.ones(len(bins), bool))]
-    while waiting:
-        at, inside = waiting.pop()
-        term = terms[at]
-        above = bins[:, term.feature] >= term.threshold
-        for side, part, votes in ((-1, ~above, term.below), (1, above, term.votes)):
-            child = [k for k, t in enumerate(terms) if (t.parent, t.side) == (at, side)]
-            if child:
-                waiting.append((child[0], inside & part))
-            else:
-                cells[inside & part] = len(values)
-                values.append(term.alpha * votes)
-    return cells, np.array(values)
-
-
-@slow_without_jit
-@pytest.mark.parametrize(("learner", "n_rounds"), [("stump", 200), ("tree:n_leaves=5", 30)])
-def test_mh_is_the_booster_on_digits(learner: str, n_rounds: int) -> None:
-    X, y = load_digits(return_X_y=True)
-    Y = np.where(np.arange(10) == y[:, None], 1, -1).astype(np.int8)
-    bank = bank_of(X.astype(np.float32))
-    booster = Booster(bank, None, Y, "full", learner, n_rounds=n_rounds, rng=0)
-    follow(booster, MH(bank.bins.T, Y), n_rounds, learner != "stump")
 
 
 # ------------------------------------------------------------------------- real AdaBoost.MH

@@ -1,16 +1,8 @@
-"""Objectives under `full` against naive boosters on the same cuts, round by round.
-
-    python -m tests.objectives.test_twins letter stump 200 --data-dir DIR
-
-compares all objectives on all training rows of a data set, which takes hours for Letter.
-"""
+"""Objectives under `full` against naive boosters on the same cuts, round by round."""
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +10,6 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families import text_family
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
@@ -197,28 +188,6 @@ def test_two_classes(objective: str) -> None:
     compare(X[:n].astype(np.float32), encode(y[:n], 2), objective, "stump", 200)
 
 
-@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "samme"])
-def test_letter(objective: str, data_dir: Path) -> None:
-    data = load_dataset("letter", data_dir=data_dir, download=False)
-    X, y = data.X[:5000], data.y[:5000]
-    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", 60)
-
-
-def test_other_numbers_of_threads_have_the_same_bits() -> None:
-    X, y = load_digits(return_X_y=True)
-    Y, bank = encode(y, 10), bank_of(X.astype(np.float32))
-    for objective in ("real-mh", "samme"):
-        for learner in ("stump", "tree:n_leaves=4"):
-            runs = []
-            for n_jobs in (1, 3):
-                how: Any = {"objective": objective, "n_jobs": n_jobs, "rng": 0}
-                booster = Booster(bank, None, Y, "uniform-naive", learner, **how)
-                for _ in range(10):
-                    booster.next_round()
-                runs.append(local_rows(booster).weights.values.tobytes())
-            assert runs[0] == runs[1]
-
-
 @pytest.mark.parametrize("objective", ["mh", *LABELS])
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
 @pytest.mark.parametrize("n_labels", [3, 10, 17])
@@ -247,32 +216,3 @@ def test_strategies_take_labels_of_0(strategy: str) -> None:
     edges = [booster.next_round().edge for _ in range(10)]
     assert edges[0] > 0.2
     assert booster.next_round().rows[-1]["log10_loss"] < -0.05
-
-
-def main() -> None:
-    """Compare all objectives on a data set, for as many rounds as wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", help="breast-cancer, or a data set of `boostsample list data`")
-    parser.add_argument("learner")
-    parser.add_argument("rounds", type=int)
-    parser.add_argument("--objectives", default=",".join(ALL))
-    parser.add_argument("--data-dir")
-    options = parser.parse_args()
-    if options.data == "breast-cancer":
-        X, y = load_breast_cancer(return_X_y=True)
-    else:
-        data = load_dataset(options.data, data_dir=options.data_dir, download=False)
-        X, y = np.asarray(data.X).reshape(len(data.X), -1), data.y
-        X, y = (X, y) if data.n_train is None else (X[: data.n_train], y[: data.n_train])
-    Y = encode(y, int(max(y)) + 1)
-    for objective in options.objectives.split(","):
-        if objective == "rank" and (Y.shape[1] > 1 or len(y) > 1000):
-            continue
-        if objective == "abstain" and options.learner != "stump":
-            continue
-        twins = compare(np.asarray(X, np.float32), Y, objective, options.learner, options.rounds)
-        sys.stderr.write(f"{objective}: equal over {len(twins.rounds)} rounds\n")
-
-
-if __name__ == "__main__":
-    main()
