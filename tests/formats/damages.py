@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from boostsample.errors import BoostSampleError
+from tests.damages import CONTENTS, Damage
 from tests.formats.h5ad_sets import (
     damage_h5ad_set,
     read_h5ad_naively,
@@ -32,7 +33,6 @@ from tests.formats.h5ad_sets import (
     write_h5ad_set,
 )
 from tests.formats.plink_sets import read_naively, read_with_boostsample, write_plink_set
-from tests.jit.damages import CONTENTS, Damage
 
 #: Sets of whole files: damages take files of another set.
 _N_SETS = 6

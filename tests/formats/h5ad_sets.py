@@ -12,7 +12,7 @@ import numpy as np
 
 from boostsample.column_table import ColumnTable
 from boostsample.formats.h5ad import read_h5ad
-from tests.jit.damages import CONTENTS
+from tests.damages import CONTENTS
 
 FILES = Path(__file__).with_name("files")
 NAMES = ("dense", "chunked", "csr", "csc", "concatenated", "scanpy", "old")
@@ -48,48 +48,6 @@ def _layer(folder: Path) -> str | None:
 
 
 # ----------------------------------------------------------------------------------------- damages
-
-
-def _flip(content: bytearray, rng: np.random.Generator) -> None:
-    for _ in range(rng.integers(1, 20)):
-        content[rng.integers(len(content))] ^= 1 << int(rng.integers(8))
-
-
-def _flip_near(content: bytearray, rng: np.random.Generator) -> None:
-    """Change bytes beside each other, as of one structure."""
-    first = int(rng.integers(len(content)))
-    for at in range(first, min(first + int(rng.integers(1, 9)), len(content))):
-        content[at] = (0, 1, 255, int(rng.integers(256)))[rng.integers(4)]
-
-
-def _cut(content: bytearray, rng: np.random.Generator) -> None:
-    del content[rng.integers(len(content)) :]
-
-
-def _swap(content: bytearray, rng: np.random.Generator) -> None:
-    size = int(rng.choice([8, 64, 512, 4096]))
-    a, b = (int(at) for at in rng.integers(0, len(content) // size, 2) * size)
-    content[a : a + size], content[b : b + size] = content[b : b + size], content[a : a + size]
-
-
-def _zeros(content: bytearray, rng: np.random.Generator) -> None:
-    size, first = int(rng.choice([8, 64, 512, 4096])), int(rng.integers(len(content)))
-    content[first : first + size] = bytes(len(content[first : first + size]))
-
-
-def _without_a_part(content: bytearray, rng: np.random.Generator) -> None:
-    first = int(rng.integers(len(content)))
-    del content[first : first + int(rng.choice([1, 8, 512, 4096]))]
-
-
-BYTES: tuple[Callable[[bytearray, np.random.Generator], None], ...] = (
-    _flip,
-    _flip_near,
-    _cut,
-    _swap,
-    _zeros,
-    _without_a_part,
-)
 
 
 def _members(file: Any) -> list[Any]:
@@ -189,18 +147,12 @@ LIES: tuple[Callable[[Any, np.random.Generator], None], ...] = (
 def damage_h5ad_set(folder: Path, others: Path, rng: np.random.Generator) -> str:
     """Damage x.h5ad; return how."""
     path = folder / "x.h5ad"
-    kind = int(rng.integers(len(CONTENTS) + len(BYTES) + len(LIES)))
+    kind = int(rng.integers(len(CONTENTS) + len(LIES)))
     if kind < len(LIES):
         with h5py.File(path, "r+") as file:
             LIES[kind](file, rng)
         return LIES[kind].__name__
-    if kind < len(LIES) + len(BYTES):
-        damage = BYTES[kind - len(LIES)]
-        content = bytearray(path.read_bytes())
-        damage(content, rng)
-        path.write_bytes(content)
-        return damage.__name__
-    name = list(CONTENTS)[kind - len(LIES) - len(BYTES)]
+    name = list(CONTENTS)[kind - len(LIES)]
     other = (others / "x.h5ad").read_bytes()
     path.write_bytes(CONTENTS[name](path.read_bytes(), other, rng))
     return name

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import io
 import re
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from boostsample.formats.sparse_files import (
     read_sparse_parts,
     read_svmlight,
 )
+from tests.damages import damaged
 
 
 def matrix(dtype: Any = np.float64) -> Any:
@@ -202,24 +202,6 @@ def test_wrong_matrices_are_refused(
         read_sparse_parts({key: value for key, value in arrays.items() if value is not None}, path)
 
 
-def damaged(content: bytes, rng: np.random.Generator) -> bytes:
-    """The content with a few bytes changed, or a part zeroed, doubled, moved, cut out or off."""
-    data = np.frombuffer(content, np.uint8).copy()
-    first, end = sorted(rng.integers(0, data.size + 1, 2).tolist())
-    way = int(rng.integers(6))
-    if way == 0:
-        data[rng.integers(0, data.size, rng.integers(1, 9))] ^= rng.integers(1, 256, dtype=np.uint8)
-    elif way == 1:
-        data[first:end] = 0
-    parts = {
-        2: (data[:first], data[end:]),
-        3: (data[:end], data[first:]),
-        4: (data[end:], data[first:end], data[:first]),
-        5: (data[:first],),
-    }
-    return np.concatenate(parts.get(way, (data,))).tobytes()
-
-
 def lying(arrays: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     """The arrays of a matrix, one of them with other values, in another order, or cut."""
     name = str(rng.choice(sorted(arrays)))
@@ -240,19 +222,16 @@ def lying(arrays: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     return {**arrays, name: array}
 
 
-def check_damages(folder: Path, times: int, seed: int) -> int:
-    """Read damaged .npz files; the number of those that were refused.
-
-    Each other one has the values of the file, or is a table that fits the shape in the file.
-    """
-    rng, path, refused = np.random.default_rng(seed), folder / "x.npz", 0
-    for at in range(times):
+def test_damaged_and_lying_matrices_are_refused_or_whole(tmp_path: Path) -> None:
+    """Those that are read have the values of the file, or are a table of the shape in the file."""
+    rng, path, refused = np.random.default_rng(0), tmp_path / "x.npz", 0
+    for at in range(400):
         name = ("csr", "csc", "coo", "bsr", "dia")[at % 5]
         good = getattr(sparse, f"{name}_array")(matrix())
         sparse.save_npz(path, good, compressed=bool(rng.integers(2)))
-        is_damage = bool(rng.integers(2))
+        content, is_damage = path.read_bytes(), bool(rng.integers(2))
         if is_damage:
-            path.write_bytes(damaged(path.read_bytes(), rng))
+            path.write_bytes(damaged(content, content, rng))
         else:
             np.savez(path, **lying(read_npz_arrays(path), rng))
         try:
@@ -267,15 +246,4 @@ def check_damages(folder: Path, times: int, seed: int) -> int:
             X.check_format(full_check=True)
             assert X.shape == tuple(np.load(path)["shape"].tolist())
             assert max(X.data.nbytes, X.indices.nbytes, X.indptr.nbytes) < 10**9
-    return refused
-
-
-def test_damaged_and_lying_matrices_are_refused_or_whole(tmp_path: Path) -> None:
-    assert 200 < check_damages(tmp_path, 400, 0) < 400
-
-
-if __name__ == "__main__":
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        sys.stdout.write(f"{check_damages(Path(folder), 10_000, 1):,} of 10,000 refused\n")
+    assert 200 < refused < 400

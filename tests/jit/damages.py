@@ -13,7 +13,6 @@ import argparse
 import hashlib
 import json
 import os
-import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -22,35 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from tests.damages import CONTENTS, payload
 from tests.paths import run_python
-from tests.stress.file_damage import payload
 
-Damage = Callable[[bytes, bytes, np.random.Generator], bytes]
-
-
-def _flipped(content: bytes, rng: np.random.Generator, n_bits: int) -> bytes:
-    changed = bytearray(content)
-    for bit in rng.choice(8 * len(content), min(n_bits, 8 * len(content)), replace=False).tolist():
-        changed[bit // 8] ^= 1 << bit % 8
-    return bytes(changed)
-
-
-#: Contents of a damaged file, from its content and that of another file.
-CONTENTS: dict[str, Damage] = {
-    "bit": lambda content, other, rng: _flipped(content, rng, 1),
-    "bits": lambda content, other, rng: _flipped(content, rng, int(rng.integers(2, 40))),
-    "empty": lambda content, other, rng: b"",
-    "cut": lambda content, other, rng: content[: int(rng.integers(len(content) or 1))],
-    "headless": lambda content, other, rng: content[int(rng.integers(1, len(content) or 2)) :],
-    "longer": lambda content, other, rng: content + rng.bytes(int(rng.integers(1, 99))),
-    "zeros": lambda content, other, rng: bytes(len(content)),
-    "zeros at the end": lambda content, other, rng: content[:4096].ljust(len(content) + 1, b"\0"),
-    "noise": lambda content, other, rng: rng.bytes(int(rng.integers(1, 9999))),
-    "another file": lambda content, other, rng: other,
-    "another checksum": lambda content, other, rng: other[:32] + content[32:],
-    "another pickle": lambda content, other, rng: pickle.dumps({"key": "data"}),
-    "text": lambda content, other, rng: b"<!DOCTYPE html>\n",
-}
 #: Damages to names rather than contents; all others are in `CONTENTS`.
 DAMAGES = (
     *CONTENTS,

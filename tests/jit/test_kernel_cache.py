@@ -26,9 +26,9 @@ from numba.core.dispatcher import Dispatcher
 from boostsample.jit import compile_kernels as _jit
 from boostsample.kernels.array_layout import row_layout
 from tests.compiled import COMPILED
+from tests.damages import payload
 from tests.jit.damages import DAMAGES, damage_files, run_damaged
 from tests.paths import ROOT
-from tests.stress.file_damage import payload
 
 only_compiled = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 import re
 import warnings
 import zipfile
@@ -15,23 +14,10 @@ from typing import Any
 import numpy as np
 
 from boostsample.files.archive import archive_bytes, archive_entries
+from tests.damages import Payload, flipped, payload
+from tests.damages import damaged as any_damage
 
 _BOMB = 2**30  # bytes of a member that packs a thousand times
-
-
-class Payload:
-    """Unpickling it writes a file: whoever loads it executes what a file says."""
-
-    def __init__(self, marker: str) -> None:
-        self.marker = marker
-
-    def __reduce__(self) -> Any:
-        return (Path.touch, (Path(self.marker),))
-
-
-def payload(marker: Path) -> bytes:
-    """A pickle that writes the file `marker` when it is loaded."""
-    return pickle.dumps(Payload(str(marker)))
 
 
 def damaged(content: bytes, rng: np.random.Generator, marker: Path) -> bytes:
@@ -58,32 +44,11 @@ def _once(content: bytes, rng: np.random.Generator, marker: Path) -> bytes:
         return _other_json(content, rng)
     if draw > 0.98:
         return payload(marker)
-    n = len(content)
-    first, end = sorted(rng.integers(0, n + 1, 2).tolist())
-    ways = [
-        lambda: content[:first],
-        lambda: content[first:],
-        lambda: content[:first] + content[end:],
-        lambda: content[:end] + content[first:],
-        lambda: content[:first] + rng.bytes(int(rng.integers(1, 40))) + content[first:],
-        lambda: content[:first] + bytes(min(end - first, 64)) + content[first + 64 :],
-        lambda: _flipped(content, rng),
-        lambda: _flipped(content, rng),
-        lambda: _other_number(content, rng),
-        lambda: _other_number(content, rng),
-        lambda: content[:first] + b"[" * 100_000 + content[first:],
-        lambda: content[:first] + b'\x00\xff\r\n"' + content[first:],
-    ]
-    return ways[rng.integers(len(ways))]()
-
-
-def _flipped(content: bytes, rng: np.random.Generator) -> bytes:
-    """A few bits are others."""
-    damaged = bytearray(content)
-    for at in rng.integers(0, max(len(damaged), 1), int(rng.integers(1, 9))).tolist():
-        if at < len(damaged):
-            damaged[at] ^= 1 << int(rng.integers(8))
-    return bytes(damaged)
+    if draw > 0.8:
+        at = int(rng.integers(0, len(content) + 1))
+        text = (b"[" * 100_000, b'\x00\xff\r\n"')[rng.integers(2)]
+        return content[:at] + text + content[at:]
+    return _other_number(content, rng) if draw > 0.6 else any_damage(content, content, rng)
 
 
 def _other_number(content: bytes, rng: np.random.Generator) -> bytes:
@@ -149,7 +114,7 @@ def _other_member(content: bytes, rng: np.random.Generator, marker: Path) -> byt
     elif draw == 7:
         return _zipped([*members.items(), (name, members[other])])
     else:
-        members[name] = _flipped(members[name], rng)
+        members[name] = flipped(members[name], rng, int(rng.integers(1, 9)))
     return _zipped(list(members.items()))
 
 

@@ -15,8 +15,8 @@ import pytest
 from boostsample import BoostSampleClassifier
 from boostsample.errors import DataError
 from boostsample.experiments.results.read_folder import read_results
+from tests.damages import payload
 from tests.paths import run_python
-from tests.stress.file_damage import payload
 from tests.stress.fit_invariants import refusal
 from tests.stress.fuzzed_files import KINDS, check_file
 from tests.stress.random_inputs import check_case, random_case
