@@ -110,6 +110,15 @@ def table(kind: str) -> tuple[Any, Any]:
     return X, y
 
 
+def require_the_same_trees(X: Any, y: Any, n_leaves: int, **settings: Any) -> None:
+    """Trees of one call and of single searches have the same terms, rows and state."""
+    runs = [booster(X, y, learner(n_leaves), **settings) for learner in (Tree, OneByOne)]
+    assert [run._grows for run in runs] == [True, False]
+    grown, single = (plain(trained(run, 6)) for run in runs)
+    assert grown == single
+    assert runs[0].small_state() == runs[1].small_state()
+
+
 KINDS = (
     *("two classes", "three classes", "many labels", "many rows", "few rows", "separable"),
     *("ties", "constant", "missing"),
@@ -120,11 +129,7 @@ KINDS = (
 @pytest.mark.parametrize("n_leaves", [2, 3, 16])
 def test_grown_trees_are_those_of_single_searches(kind: str, n_leaves: int) -> None:
     X, y = table(kind)
-    runs = [booster(X, y, learner(n_leaves), learning_rate=0.5) for learner in (Tree, OneByOne)]
-    assert [run._grows for run in runs] == [True, False]
-    grown, single = (plain(trained(run, 6)) for run in runs)
-    assert grown == single
-    assert runs[0].small_state() == runs[1].small_state()
+    require_the_same_trees(X, y, n_leaves, learning_rate=0.5)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,12 +139,7 @@ def test_trees_of_other_objectives_grow_in_one_call(kind: str, objective: str) -
     if objective == "rank":
         y = y % 2
     learning_rate = 1.0 if objective == "bagging" else 0.5
-    settings: Any = {"learning_rate": learning_rate, "objective": objective}
-    runs = [booster(X, y, learner(8), **settings) for learner in (Tree, OneByOne)]
-    assert [run._grows for run in runs] == [True, False]
-    grown, single = (plain(trained(run, 6)) for run in runs)
-    assert grown == single
-    assert runs[0].small_state() == runs[1].small_state()
+    require_the_same_trees(X, y, 8, learning_rate=learning_rate, objective=objective)
 
 
 @pytest.mark.parametrize("objective", [AdaBoostM1(), SAMME(), OwnGain()])
@@ -155,23 +155,13 @@ def test_objectives_with_other_worth_are_searched_one_by_one(objective: Objectiv
 def test_features_may_be_drawn_for_each_search(kind: str, n_features: int) -> None:
     X, y = table(kind)
     strategy = UniformNaive(n_features=n_features, scheme="distinct")
-    runs = [booster(X, y, learner(16), strategy) for learner in (Tree, OneByOne)]
-    assert [run._grows for run in runs] == [True, False]
-    grown, single = (plain(trained(run, 6)) for run in runs)
-    assert grown == single
-    assert runs[0].small_state() == runs[1].small_state()
+    require_the_same_trees(X, y, 16, strategy=strategy)
 
 
 @pytest.mark.parametrize("rows", [np.arange(20, 70), np.arange(0, 80, 2)[::-1].copy()])
 def test_rows_may_be_any_of_the_bank(rows: Any) -> None:
     X, y = table("three classes")
-    weight = np.linspace(0.0, 2.0, rows.size)
-    runs = [
-        booster(X, y, learner(6), rows=rows, example_weight=weight) for learner in (Tree, OneByOne)
-    ]
-    assert [run._grows for run in runs] == [True, False]
-    grown, single = (plain(trained(run, 6)) for run in runs)
-    assert grown == single
+    require_the_same_trees(X, y, 6, rows=rows, example_weight=np.linspace(0.0, 2.0, rows.size))
 
 
 def test_a_grown_run_can_be_replayed() -> None:
