@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -56,3 +56,17 @@ def _global_random_state_is_untouched(request: pytest.FixtureRequest) -> Iterato
 def _global_random_state() -> tuple[bytes, int]:
     state = np.random.get_state(legacy=False)  # noqa: NPY002 - it is the old state that is watched
     return state["state"]["key"].tobytes(), int(state["state"]["pos"])
+
+
+@pytest.fixture
+def full_disk() -> Iterator[Callable[[int | None], None]]:
+    """A function after which files can have so many bytes only, or any number again (None)."""
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before if size is None else (size, before[1]))
+
+    yield limit
+    limit(None)

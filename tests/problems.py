@@ -49,6 +49,19 @@ def powers() -> list[Powers]:
     return [Powers(3, 7, "first"), Powers(2, 4, "second")]
 
 
+def three_powers() -> list[Family]:
+    """Three families, 22 features of `uneven_columns`."""
+    return [Powers(4, 9, "first"), Powers(2, 3, "second"), Powers(3, 10, "third")]
+
+
+def uneven_columns(n: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Columns (n, 4) of many values and of few, some of them missing."""
+    values = rng.normal(size=(n, 4)).astype(np.float32)
+    values[:, 1] = np.round(2 * values[:, 1])
+    values[rng.random(n) < 0.1, 2] = np.nan
+    return values
+
+
 def asked_of(families: Sequence[Powers]) -> list[list[int]]:
     """What the families were asked for, call by call."""
     return [features for family in families for features in family.asked]

@@ -6,7 +6,6 @@ import errno
 import json
 import logging
 import os
-import resource
 import shutil
 import sys
 from pathlib import Path
@@ -193,17 +192,12 @@ def test_an_interrupted_build_leaves_nothing(X: NDArray[np.float32]) -> None:
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(
-    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+    X: NDArray[np.float32], full_disk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
-    try:
-        with pytest.raises(
-            DataError, match=r"cannot be kept in '.*banks': File too large; free so"
-        ):
-            cached_bank(powers(), X)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    full_disk(2000)
+    with pytest.raises(DataError, match=r"cannot be kept in '.*banks': File too large; free so"):
+        cached_bank(powers(), X)
+    full_disk(None)
     assert list(banks_dir().iterdir()) == []
 
     def full(handle: int) -> None:

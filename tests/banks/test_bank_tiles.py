@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import resource
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
@@ -180,15 +179,11 @@ def test_damaged_files_are_built_anew(
 
 
 def test_a_disk_that_is_full_keeps_the_bank(
-    X: NDArray[np.float32], caplog: pytest.LogCaptureFixture
+    X: NDArray[np.float32], full_disk: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    # Enough for the bins, the largest of the other files.
-    resource.setrlimit(resource.RLIMIT_FSIZE, (F * N + 1000, hard))
-    try:
-        bank = opened(X)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    full_disk(F * N + 1000)  # enough for the bins, the largest of the other files
+    bank = opened(X)
+    full_disk(None)
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     assert "a feature bank is kept without tiles, so searches are slower: [Errno" in caplog.text
     assert files(bank) == FILES

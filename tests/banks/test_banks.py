@@ -25,7 +25,6 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.comparison import compare
 from boostsample.families import Columns
@@ -33,7 +32,16 @@ from boostsample.family import Family
 from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.loop.booster import Booster
 from boostsample.registry import make_strategy
-from tests.problems import Powers, asked_of, noisy_labels, powers, step_of, table
+from tests.problems import (
+    Powers,
+    asked_of,
+    noisy_labels,
+    powers,
+    step_of,
+    table,
+    three_powers,
+    uneven_columns,
+)
 
 STRATEGIES = ("full", "uniform-naive", "uniform-1q", "laminating", "mas-q1", "ucb")
 FORMS = tuple(BANKS)
@@ -49,16 +57,12 @@ ROWS = {
 
 @pytest.fixture
 def X(rng: np.random.Generator) -> NDArray[np.float32]:
-    """Continuous columns, whole numbers, missing values."""
-    values = rng.normal(size=(N, 4)).astype(np.float32)
-    values[:, 1] = np.round(2 * values[:, 1])
-    values[rng.random(N) < 0.1, 2] = np.nan
-    return values
+    return uneven_columns(N, rng)
 
 
 @pytest.fixture
 def families() -> list[Family]:
-    return [Powers(4, 9, "first"), Powers(2, 3, "second"), Powers(3, 10, "third")]
+    return three_powers()
 
 
 class Ranged(Powers):
@@ -166,32 +170,6 @@ def test_every_reading_of_a_bank_is_the_same(
         bank.threshold(22, 1)
     with pytest.raises(SettingError, match=r"threshold of feature 2 must be .*between 1 and"):
         bank.threshold(2, 2**32)
-
-
-@pytest.mark.parametrize("data", ["digits", "chess(d=3,n=90)"])
-def test_tables_are_equal_to_the_bit(data: str) -> None:
-    given = load_dataset(data)
-    rows = []
-    for form in FORMS:
-        plan = Plan(
-            strategies=parse_names("uniform-naive,laminating"),
-            marks=(2, 5),
-            repeats=2,
-            history=True,
-            families=parse_names("identity") if data == "digits" else None,
-            bank=Variant(form, {"reference": 50}),
-        )
-        done = compare(given, plan)
-        assert len(done.rows) == 8
-        rows.append(
-            [
-                {c: row[c] for c in RESULT_COLUMNS if c not in ("seconds", "bank")}
-                for row in done.rows
-            ]
-        )
-        computed = sum(row["values_computed"] for row in done.history)
-        assert (computed > 0) == (form == "lazy")
-    assert rows[0] == rows[1] == rows[2]
 
 
 def test_settings_of_a_comparison_tell_the_bank(tmp_path: Path) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample import BoostSampleClassifier, DataError
 from boostsample.loop.checkpoint import checkpoint_notes
-from boostsample.loop.run_file import read_checkpoint
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
 from boostsample.strategy import Stump
+from tests.loop.checkpoint_runs import rounds_in
 from tests.problems import table
 
 ROUNDS = 8
@@ -61,11 +61,6 @@ def classifier(path: Path | None = None, **settings: Any) -> BoostSampleClassifi
     return BoostSampleClassifier(Stops(2), checkpoint=path, checkpoint_seconds=0, **parameters)
 
 
-def rounds_in(path: Path) -> int:
-    saved = read_checkpoint(path)
-    return 0 if saved is None else len(saved.rounds)
-
-
 def bits(model: BoostSampleClassifier, X: NDArray[Any]) -> list[Any]:
     history = [{**row, "seconds": 0.0} for row in model.history_]
     return [model.decision_function(X).tobytes(), model.predict_proba(X).tobytes(), repr(history)]
@@ -99,15 +94,6 @@ def test_a_broken_fit_goes_on_to_the_same_bits(
     assert bits(model.fit(X, y, weight), X) == want  # again: there is nothing left to train
 
 
-def test_more_rounds_go_on_from_a_finished_fit(path: Path) -> None:
-    X, y = data()
-    classifier(path).fit(X, y)
-    more = classifier(path, n_rounds=12).fit(X, y)
-    assert bits(more, X) == bits(classifier(n_rounds=12).fit(X, y), X)
-    with pytest.raises(DataError, match="12 rounds are done, now n_rounds is 8"):
-        classifier(path).fit(X, y)
-
-
 @pytest.mark.global_random  # scikit-learn's meaning of random_state=None
 def test_without_a_seed_the_stream_of_the_checkpoint_goes_on(
     path: Path, stop: Callable[[int], None]
@@ -124,35 +110,6 @@ def test_without_a_seed_the_stream_of_the_checkpoint_goes_on(
     path.unlink()
     classifier(path, random_state=None).fit(X, y)
     assert checkpoint_notes(path) != broken  # a seed of its own
-
-
-def test_other_settings_and_data_are_refused(path: Path) -> None:
-    X, y = data()
-    classifier(path).fit(X, y)
-    before = path.read_bytes()
-    others: dict[str, dict[str, Any]] = {
-        "other random stream": {"random_state": 4},
-        "learner boostsample.learners.stump.StumpLearner, now": {"learner": "tree"},
-        "budget 700, now 70": {"budget": "1N"},
-        "other weights of the training examples": {"sample_weight": np.arange(1.0, 71.0)},
-        "other labels of the training examples": {"y": y[::-1]},
-        "other features in the bank": {"X": X + 1},
-    }
-    for message, settings in others.items():
-        data_given: dict[str, Any] = {"X": X, "y": y, "sample_weight": None}
-        data_given |= {name: settings.pop(name) for name in list(settings) if name in data_given}
-        with pytest.raises(DataError, match=message):
-            classifier(path, **settings).fit(**data_given)
-    assert path.read_bytes() == before
-
-
-def test_settings_of_the_checkpoint_are_checked() -> None:
-    X, y = data()
-    with pytest.raises(SettingError, match="checkpoint must be the path of a file"):
-        classifier(3).fit(X, y)  # type: ignore[arg-type]  # wrong on purpose
-    model = classifier().set_params(checkpoint="run.checkpoint", checkpoint_seconds="x")
-    with pytest.raises(SettingError, match="seconds of a checkpoint must be a number"):
-        model.fit(X, y)
 
 
 def test_early_stopping_and_calibration_come_back(path: Path, stop: Callable[[int], None]) -> None:

@@ -10,6 +10,7 @@ from boostsample.banks.bank import Bank
 from boostsample.files.json_text import pack_state
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint
+from boostsample.loop.run_file import read_checkpoint
 from boostsample.records import Round
 from tests.problems import bank_of, noisy_labels, table
 
@@ -67,3 +68,9 @@ def finished(path: Path, booster: Booster) -> list[str]:
         while not booster.finished:
             checkpoint.next_round()
     return bits_of(checkpoint.rounds, booster)
+
+
+def rounds_in(path: Path) -> int:
+    """Rounds in a file, 0 without one."""
+    saved = read_checkpoint(path)
+    return 0 if saved is None else len(saved.rounds)

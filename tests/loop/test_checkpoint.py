@@ -20,7 +20,6 @@ from boostsample.banks.bank_forms import make_bank
 from boostsample.errors import DataError
 from boostsample.learner import Learner, Targets
 from boostsample.loop.checkpoint import Checkpoint, boost, checkpoint_notes
-from boostsample.loop.run_file import read_checkpoint
 from boostsample.registry import strategy_names
 from boostsample.step import Step
 from boostsample.strategies import UniformNaive
@@ -32,6 +31,7 @@ from tests.loop.checkpoint_runs import (
     bits_of,
     finished,
     new_booster,
+    rounds_in,
     straight,
     until,
 )
@@ -57,9 +57,7 @@ def test_any_strategy_and_learner_goes_on_to_the_same_bits(
                 checkpoint.next_round()
     assert finished(path, new_booster(strategy, learner)) == want
     assert finished(path, new_booster(strategy, learner)) == want  # nothing is left to train
-    saved = read_checkpoint(path)
-    assert saved is not None
-    assert len(saved.rounds) == PLANNED
+    assert rounds_in(path) == PLANNED
 
 
 def test_rows_and_weights_of_examples(path: Path) -> None:
@@ -165,9 +163,7 @@ def test_boost_goes_on(path: Path) -> None:
     for _ in range(3):
         next(running)
     running.close()  # type: ignore[attr-defined]  # of a generator
-    saved = read_checkpoint(path)
-    assert saved is not None
-    assert len(saved.rounds) == 3
+    assert rounds_in(path) == 3
     rounds = list(boost(bank, None, Y, "ucb", checkpoint=path, checkpoint_seconds=0, **parts))
     booster = new_booster()
     assert bits_of(rounds, booster) == bits_of(want, booster)
@@ -180,20 +176,15 @@ def test_saves_happen_after_the_first_round_and_then_every_so_often(
     monkeypatch.setattr("boostsample.loop.checkpoint.time.monotonic", lambda: now[0])
     booster = new_booster(n_rounds=100)
     checkpoint = Checkpoint(path, booster, seconds=10.0)
-
-    def saved() -> int:
-        run = read_checkpoint(path)
-        return 0 if run is None else len(run.rounds)
-
-    assert saved() == 0
+    assert rounds_in(path) == 0
     lengths = []
     for _ in range(25):
         checkpoint.next_round()
-        lengths.append(saved())
+        lengths.append(rounds_in(path))
         now[0] += 1.0
     assert lengths == [1] * 10 + [11] * 10 + [21] * 5
     checkpoint.save()
-    assert saved() == 25
+    assert rounds_in(path) == 25
 
 
 def test_a_save_takes_a_small_part_of_the_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,11 +263,6 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def booster() -> Any:
     return new_booster(Interrupted())
-
-
-def rounds_in(path: Path) -> int:
-    saved = read_checkpoint(path)
-    return 0 if saved is None else len(saved.rounds)
 
 
 def train(path: Path, run: Any = None) -> None:

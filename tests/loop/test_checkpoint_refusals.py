@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -293,18 +291,6 @@ def test_settings_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     other = (UniformNaive(2), *values[1:])
     with pytest.raises(DataError, match=r"extra of the strategy .* now"):
         Checkpoint(tmp_path / "run", new_booster(Odd(extra=other)))
-
-
-@pytest.fixture
-def full_disk() -> Iterator[Any]:
-    """A function after which, or until it is called again, files can have so many bytes only."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def limit(size: int | None) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before if size is None else (size, before[1]))
-
-    yield limit
-    limit(None)
 
 
 def test_a_full_disk_keeps_the_last_checkpoint_and_training_goes_on(

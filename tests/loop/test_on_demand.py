@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from boostsample.banks import lazy as bank_lazy
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.banks.lazy import LazyBank
 from boostsample.errors import SettingError
-from boostsample.family import Family
 from boostsample.loop.booster import Booster
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.loop.shard_booster import ShardBooster
@@ -24,7 +22,15 @@ from boostsample.records import Sample, Stump
 from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import ShardData
 from boostsample.step import Step
-from tests.problems import Do, Powers, noisy_labels, resumed, rows_of, step_of
+from tests.problems import (
+    Do,
+    noisy_labels,
+    resumed,
+    rows_of,
+    step_of,
+    three_powers,
+    uneven_columns,
+)
 
 N, K = 400, 3
 TRAIN = np.arange(0, N, 2)
@@ -34,15 +40,7 @@ LEARNERS = ("stump", "product:n_terms=2", "tree:n_leaves=4", "tree:n_leaves=4:mi
 
 @pytest.fixture
 def X(rng: np.random.Generator) -> NDArray[np.float32]:
-    """Columns of many values and of few, some of them missing."""
-    values = rng.normal(size=(N, 4)).astype(np.float32)
-    values[:, 1] = np.round(2 * values[:, 1])
-    values[rng.random(N) < 0.1, 2] = np.nan
-    return values
-
-
-def families() -> Sequence[Family]:
-    return [Powers(4, 9, "first"), Powers(2, 3, "second"), Powers(3, 10, "third")]
+    return uneven_columns(N, rng)
 
 
 def booster(bank: Bank, strategy: Any, learner: str, seed: int = 0, **settings: Any) -> Booster:
@@ -59,8 +57,8 @@ def told(run: Booster) -> list[dict[str, Any]]:
 def test_exact_searches_have_the_bits_of_a_bank_in_memory(
     X: NDArray[np.float32], strategy: str, learner: str
 ) -> None:
-    lazy = booster(LazyBank(families(), X, TRAIN), strategy, learner)
-    memory = booster(FeatureBank.build(families(), X, TRAIN), strategy, learner)
+    lazy = booster(LazyBank(three_powers(), X, TRAIN), strategy, learner)
+    memory = booster(FeatureBank.build(three_powers(), X, TRAIN), strategy, learner)
     assert told(lazy) == told(memory)
 
 
@@ -70,9 +68,9 @@ def test_the_loss_is_that_of_the_raw_model(
     X: NDArray[np.float32], strategy: str, learner: str
 ) -> None:
     """The votes, edges and weights of the loop are those of stumps at the raw thresholds."""
-    run = booster(LazyBank(families(), X, TRAIN), strategy, learner)
+    run = booster(LazyBank(three_powers(), X, TRAIN), strategy, learner)
     rounds = [run.next_round() for _ in range(6)]
-    model = Model(families(), [term for done in rounds for term in done.terms], K)
+    model = Model(three_powers(), [term for done in rounds for term in done.terms], K)
     margins = noisy_labels(TRAIN.size, K) * model.decision_function(X[TRAIN])
     loss = math.log10(np.exp(-margins).mean())
     assert loss == pytest.approx(rounds[-1].rows[0]["log10_loss"], abs=1e-6)
@@ -83,11 +81,13 @@ def test_the_loss_is_that_of_the_raw_model(
 def test_results_depend_neither_on_caches_nor_on_threads(
     X: NDArray[np.float32], strategy: str, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected = told(booster(LazyBank(families(), X, TRAIN), strategy, learner))
-    assert told(booster(LazyBank(families(), X, TRAIN), strategy, learner, n_jobs=2)) == expected
+    expected = told(booster(LazyBank(three_powers(), X, TRAIN), strategy, learner))
+    assert (
+        told(booster(LazyBank(three_powers(), X, TRAIN), strategy, learner, n_jobs=2)) == expected
+    )
     monkeypatch.setattr(bank_lazy, "_VIEW_BYTES", 500)
     monkeypatch.setattr(bank_lazy, "_BLOCK_BYTES", 1000)
-    small = LazyBank(families(), X, TRAIN, cache_bytes=1)
+    small = LazyBank(three_powers(), X, TRAIN, cache_bytes=1)
     assert told(booster(small, strategy, learner)) == expected
 
 
@@ -96,7 +96,7 @@ def test_results_depend_neither_on_caches_nor_on_threads(
 def test_any_round_continues_to_identical_bits(
     X: NDArray[np.float32], learner: str, settings: dict[str, Any], tmp_path: Path
 ) -> None:
-    bank = LazyBank(families(), X, TRAIN)
+    bank = LazyBank(three_powers(), X, TRAIN)
     made = ("laminating:n_features=4", learner)
     for straight, run in resumed(lambda seed: booster(bank, *made, seed, **settings), 4):
         assert run.small_state()["weights"] == straight.small_state()["weights"]
@@ -110,7 +110,7 @@ def test_any_round_continues_to_identical_bits(
 
 def test_thresholds_lie_between_the_values_of_the_sample(X: NDArray[np.float32]) -> None:
     """Of one example there is the constant stump only; of two, the middle of their values."""
-    bank = LazyBank(families(), X).reader()
+    bank = LazyBank(three_powers(), X).reader()
     step, features = step_of(bank, noisy_labels(N, K)), np.arange(4)
     constant = step.search(features, step.draw(1))
     assert (constant.threshold == 1).all()
@@ -127,12 +127,12 @@ def test_thresholds_lie_between_the_values_of_the_sample(X: NDArray[np.float32])
 
 def test_edges_of_stumps_on_another_sample(X: NDArray[np.float32]) -> None:
     """Stumps of a sample keep their raw thresholds on another sample, and on all examples."""
-    bank = LazyBank(families(), X)
+    bank = LazyBank(three_powers(), X)
     labels = noisy_labels(N, K)
     step = step_of(bank, labels)
     stumps = step.search(np.arange(22), step.draw(50))
     values = np.column_stack(
-        [family.compute(X, np.arange(family.n_features)) for family in families()]
+        [family.compute(X, np.arange(family.n_features)) for family in three_powers()]
     )
     raw = np.array([bank.threshold(f, b) for f, b in enumerate(stumps.threshold.tolist())])
     phi = np.where(values >= raw, 1, -1)
@@ -147,7 +147,7 @@ def test_a_search_computes_its_looks_and_the_chosen_column(X: NDArray[np.float32
     def choose(step: Step) -> Stump:
         return step.search(np.arange(5), step.draw(30, "distinct")).best()
 
-    run = booster(LazyBank(families(), X, TRAIN), Do(choose), "stump")
+    run = booster(LazyBank(three_powers(), X, TRAIN), Do(choose), "stump")
     (row,) = run.next_round().rows
     assert row["values_computed"] == 5 * 30 + TRAIN.size
     (row,) = run.next_round().rows
@@ -157,7 +157,7 @@ def test_a_search_computes_its_looks_and_the_chosen_column(X: NDArray[np.float32
 def test_shards_refuse_searches_that_find_their_own_cuts(X: NDArray[np.float32]) -> None:
     class Source:
         def load(self) -> ShardData:
-            return ShardData(LazyBank(families(), X), noisy_labels(N, K), None)
+            return ShardData(LazyBank(three_powers(), X), noisy_labels(N, K), None)
 
     with pytest.raises(SettingError, match="a lazy bank finds them in each sample"):
         ShardBooster(LocalShards([Source()]), "laminating", "stump", rng=0, n_rounds=1)
