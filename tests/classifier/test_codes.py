@@ -87,7 +87,7 @@ def test_random_codes_come_from_the_seed(rows: Any) -> None:
 def test_held_rows_are_decoded(rows: Any, settings: dict[str, Any], decoding: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a constant model in the first rounds
-        model = fitted(rows, code="sparse:9", decoding=decoding, **settings)
+        model = fitted(rows, code="sparse:6", decoding=decoding, **settings)
     assert model.code_ is not None
     assert model.score(*rows) > 0.5
     assert model.temperature_ != 1.0

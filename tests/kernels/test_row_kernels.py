@@ -18,7 +18,7 @@ from tests.compiled import COMPILED
 
 #: Examples whose sums are formed at a time: small, so that there are several parts.
 PART = 7
-LABELS = (1, 2, 3, 5, 8, 9, 10, 16, 17, 26, 100)
+LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 20, 26, 40)
 WIDTHS = (1, 2, 3, 10, 17, 26)
 EVERY = np.empty(0, np.int32)
 THREE: Any = np.int16(3)
@@ -147,7 +147,7 @@ def test_update(n_labels: int) -> None:
     check_update(signed[:1], column)
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 9, 10, 17])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 10, 17])
 @pytest.mark.parametrize("part_size", [1, 3, 4, 6, 8, 9, 33, 40, 300])
 def test_whole_numbers_are_summed_exactly(part_size: int, n_labels: int) -> None:
     rng = np.random.default_rng(part_size)

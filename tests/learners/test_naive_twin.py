@@ -37,21 +37,13 @@ def test_digits(learner: str) -> None:
     compare("digits", learner, 15)
 
 
-@pytest.mark.parametrize(
-    ("name", "learner"),
-    [
-        ("pendigits", "tree:19"),
-        ("pendigits", "product:2"),
-        ("letter", "tree:38"),
-        ("letter", "product:10"),
-    ],
-)
-def test_sets_from_files(name: str, learner: str, data_dir: Path) -> None:
-    compare(name, learner, 2, data_dir)
+@pytest.mark.parametrize("learner", ["tree:19", "product:2"])
+def test_thousands_of_rows(learner: str, data_dir: Path) -> None:
+    compare("pendigits", learner, 2, data_dir)
 
 
 @pytest.mark.parametrize("n_shards", [0, 3])
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 5, 8, 10, 17, 20])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 5, 10, 17])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_trees_on_random_rows(n_labels: int, weighted: bool, n_shards: int) -> None:
     """Whole numbers, of which a fifth are missing: there are ties, and weights of 0."""

@@ -81,7 +81,7 @@ def n_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize("n_labels", [1, 3, 20])
+@pytest.mark.parametrize("n_labels", [1, 3, 17])
 @pytest.mark.parametrize("two_sided", [False, True])
 @pytest.mark.parametrize("place", ["all", "a stretch", "some"])
 def test_stumps_are_those_of_the_bins(
@@ -108,7 +108,7 @@ def test_stumps_are_those_of_the_bins(
     assert 10 < min(n_read) <= max(n_read) < F
 
 
-@pytest.mark.parametrize("n_labels", [1, 20])
+@pytest.mark.parametrize("n_labels", [1, 17])
 def test_threads_and_the_content_of_the_cache_change_no_bit(
     n_labels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
