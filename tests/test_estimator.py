@@ -81,14 +81,10 @@ def test_settings_are_written_as_on_the_command_line(
     ("settings", "message"),
     [
         ({"strategy": "laminate"}, "unknown strategy 'laminate' .did you mean 'laminating'"),
-        ({"learner": "bush"}, "unknown learner 'bush'; known: stump"),
-        ({"weight_init": "even"}, "unknown weight_init 'even'; known: uniform, balanced"),
         ({"n_rounds": 0}, "n_rounds must be an integer at least 1, got 0"),
         ({"budget": "10M"}, "as in 10N, got '10M'"),
         ({"strategy": "ucb:explore=1"}, "unknown setting of ucb 'explore'"),
-        ({"bank": "lazy:ref=1"}, "unknown setting of the lazy bank 'ref'"),
         ({"bank": None}, "bank must be text as in 'lazy:reference=512', got None"),
-        ({"families": "haa"}, "unknown family of these examples 'haa'; known: columns"),
         ({"strategy": "full", "budget": 10}, r"at least F \* N"),
     ],
 )

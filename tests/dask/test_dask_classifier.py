@@ -165,19 +165,6 @@ def test_results_depend_on_shards_and_not_on_workers_or_storage(
     np.testing.assert_array_equal(other.model_.alpha, fitted.model_.alpha)
 
 
-def test_a_checkpoint_goes_on_to_the_same_bits(
-    client: Any, arrays: Any, fitted: DaskBoostSampleClassifier, tmp_path: Path
-) -> None:
-    path = str(tmp_path / "fit.checkpoint")
-    settings: dict[str, Any] = {"learner": "stump", "random_state": 3, "client": client}
-    for n_rounds in (8, 20):
-        model = DaskBoostSampleClassifier(
-            "laminating", n_rounds=n_rounds, checkpoint=path, checkpoint_seconds=0, **settings
-        ).fit(*arrays)
-    np.testing.assert_array_equal(model.model_.feature, fitted.model_.feature)
-    np.testing.assert_array_equal(model.model_.alpha, fitted.model_.alpha)
-
-
 def test_it_is_an_estimator_of_scikit_learn(client: Any, fitted: Any) -> None:
     assert is_classifier(fitted)
     copy = clone(fitted)

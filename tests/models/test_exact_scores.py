@@ -14,13 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.errors import DataError
 from boostsample.families import Columns
 from boostsample.kernels.scores import ROWS, add_stump_scores, add_table_scores
-from boostsample.loop.booster import Booster
 from boostsample.models import model as module
 from boostsample.models.model import Model, exact_coefficients
 from boostsample.records import Term
-from boostsample.strategies import UniformNaive
 from tests.models.random_terms import VALUES, random_round
-from tests.problems import bank_of, noisy_labels, table
+from tests.problems import table
 
 CUTS = (-math.inf, -1.0, -0.0, 0.5, 3.0)
 
@@ -205,28 +203,6 @@ def test_scores() -> None:
         np.testing.assert_allclose(model.decision_function(X, used), want, atol=1e-12)
     with pytest.raises(DataError, match="between 0 and 4, got 5"):
         model.decision_function(X, 5)
-
-
-def test_many_stumps_and_new_rows() -> None:
-    """More stumps than a chunk; the stumps of a real run on rows that it never saw."""
-    X, Y = table(60, 8), noisy_labels(60)
-    X += np.float32(0.1) * np.random.default_rng(0).normal(size=X.shape).astype(np.float32)
-    rows = np.arange(0, 60, 2)
-    bank = bank_of(X, rows, groups=2)
-    booster = Booster(bank, rows, Y[rows], UniformNaive(), n_rounds=600, rng=0)
-    terms = []
-    while not booster.finished:
-        terms.extend(booster.next_round().terms)
-    assert len(terms) == 600
-    model = Model(bank.families, terms, 3)
-    want = naive_scores(X, terms, 3)
-    np.testing.assert_allclose(model.decision_function(X), want, atol=1e-9)
-    # The same from the bins of the bank: raw thresholds and bins never disagree.
-    by_bins = np.zeros_like(want)
-    for stump in terms:
-        phi = np.where(bank.bins[stump.feature] >= stump.threshold, 1, -1)
-        by_bins += stump.alpha * phi[:, None] * stump.votes
-    np.testing.assert_allclose(by_bins, want, atol=1e-9)
 
 
 def test_a_model_is_shown_in_notebooks() -> None:

@@ -378,9 +378,6 @@ def test_what_earlier_runs_left_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @slow_without_jit
 def test_classes_of_a_function_and_of_a_file_are_sent_by_value(tmp_path: Path) -> None:
-    class Local(Good):
-        pass
-
     class Texts(IteratesOverTexts):
         pass
 
@@ -395,7 +392,6 @@ def test_classes_of_a_function_and_of_a_file_are_sent_by_value(tmp_path: Path) -
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     try:
-        testing.check_strategy_fresh_interpreters(Local)
         for kind in (Texts, module.Own):
             with pytest.raises(AssertionError, match="do not iterate over a set of texts"):
                 testing.check_strategy_fresh_interpreters(kind)
