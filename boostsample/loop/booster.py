@@ -290,7 +290,8 @@ class Booster:
         if self.budget_kind != EQUAL:
             settings["budget_kind"] = self.budget_kind
         if type(self.objective) is not AdaBoostMH:
-            settings |= objective_facts(self.objective)
+            # All its attributes are settings.
+            settings |= _class_facts("objective", self.objective, vars(self.objective))
         if self.max_model_features is not None:
             settings["max_model_features"] = self.max_model_features
         if self._continued:
@@ -600,11 +601,6 @@ def run_facts(
         facts |= _class_facts(part, family, {"settings": settings_of_family})
         facts[f"number of features of the {part}"] = family.n_features
     return facts
-
-
-def objective_facts(objective: Objective) -> dict[str, Any]:
-    """The facts of an objective: all its attributes are settings."""
-    return _class_facts("objective", objective, vars(objective))
 
 
 def learner_facts(learner: Learner) -> dict[str, Any]:
