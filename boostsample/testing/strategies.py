@@ -621,11 +621,10 @@ def noisy_strategy_problem(
     n: int = 90,
     sizes: tuple[int, ...] = (4, 3, 5),
     n_labels: int = 3,
-    seed: int = 0,
     learner: AnyLearner = None,
 ) -> StrategyProblem:
     """Integer columns and noisy classes, so that no stump is perfect."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     codes = rng.integers(0, max(n_labels, 2), n)
     X = rng.integers(0, 9, (n, sum(sizes))) + codes[:, None] * (rng.random((n, sum(sizes))) < 0.4)
     if n_labels == 1:
