@@ -1,8 +1,9 @@
-"""The command line as a fixture."""
+"""The command line as a fixture; every test runs in an empty folder of its own."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -32,6 +33,12 @@ class CommandLine:
         (line,) = [text for text in self.err.splitlines() if not _PROGRESS.match(text)]
         assert line.startswith("boostsample: error: ")
         return line.removeprefix("boostsample: error: ")
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BOOSTSAMPLE_DEBUG", raising=False)
 
 
 @pytest.fixture

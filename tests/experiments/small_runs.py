@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from boostsample.experiments.cells.store import Store
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants
 from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import plan_bytes, plan_of_bytes
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.comparison import compare
+from boostsample.experiments.run.comparison import compare, compare_all, open_backend
 from boostsample.registry import make_strategy
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
@@ -41,6 +43,19 @@ def thirds(n_rows: int = 160, n_features: int = 6, seed: int = 3, **more: Any) -
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
     return Dataset("thirds", X, y, ("a", "b", "c"), **more)
+
+
+def prepared_thirds(n_rounds: int, repeats: int, n_rows: int = 160) -> Prepared:
+    """Three strategies on `thirds`."""
+    names = parse_names("laminating,uniform-naive:n_features=2,mas-naive")
+    plan = Plan(strategies=names, marks=(3, n_rounds), repeats=repeats)
+    return prepare(thirds(n_rows), plan)
+
+
+def rows_of_threads(prepared: Prepared, n_jobs: int = 2) -> list[dict[str, Any]]:
+    """The result rows without their seconds, trained in this process."""
+    with open_backend("threading", n_jobs) as backend:
+        return timeless(compare_all([prepared], Store(), backend))
 
 
 def easy() -> Dataset:

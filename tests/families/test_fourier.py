@@ -1,4 +1,4 @@
-"""Fourier coefficients against scipy.fft, against plain loops, and as an orthonormal basis."""
+"""Fourier coefficients against scipy.fft."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from boostsample.families import Fourier
 
-SHAPES: list[tuple[int, ...]] = [(8, 8), (7, 10), (6, 5, 3), (1, 4), (5, 1), (3, 1, 2), (2, 2, 1)]
+SHAPES: list[tuple[int, ...]] = [
+    (8, 8),
+    (7, 10),
+    (6, 5, 3),
+    (1, 4),
+    (5, 1),
+    (2, 7),
+    (3, 1, 2),
+    (2, 2, 1),
+]
 
 
 def members(family: Fourier) -> list[tuple[str, int, int, int]]:
@@ -50,21 +59,8 @@ def by_scipy(images: NDArray[Any], family: Fourier) -> NDArray[np.float64]:
     return np.column_stack(values)
 
 
-def naive_fourier(image: NDArray[Any], down: int, across: int) -> tuple[float, float]:
-    """Cosine and sine of one wave in one (h, w) image, from the definition."""
-    height, width = image.shape
-    cosine = sine = 0.0
-    for r in range(height):
-        for c in range(width):
-            angle = 2 * math.pi * (down * r / height + across * c / width)
-            cosine += float(image[r, c]) * math.cos(angle)
-            sine += float(image[r, c]) * math.sin(angle)
-    scale = math.sqrt((1 if own_mirror_image(down, across, image.shape) else 2) / image.size)
-    return scale * cosine, scale * sine
-
-
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32])
-@pytest.mark.parametrize("shape", [*SHAPES, (28, 28), (32, 32, 3), (1, 1)])
+@pytest.mark.parametrize("shape", [*SHAPES, (2, 7), (28, 28), (32, 32, 3), (1, 1)])
 def test_equals_scipy(shape: tuple[int, ...], dtype: Any) -> None:
     images = np.random.default_rng(0).uniform(0, 255, (7, *shape)).astype(dtype)
     family = Fourier(shape)
@@ -73,18 +69,6 @@ def test_equals_scipy(shape: tuple[int, ...], dtype: Any) -> None:
     norm = np.linalg.norm(images.reshape(len(images), -1).astype(np.float64), axis=1).max()
     np.testing.assert_allclose(values, want, rtol=0, atol=3e-7 * norm)
     assert values.T.flags.c_contiguous
-
-
-@pytest.mark.parametrize("shape", [(4, 6), (5, 3), (2, 7), (1, 4)])
-def test_equals_its_naive_twin(shape: tuple[int, int]) -> None:
-    images = np.random.default_rng(1).integers(0, 256, (2, *shape), dtype=np.uint8)
-    family = Fourier(shape)
-    values = family.compute(images, range(family.n_features))
-    for image, row in zip(images, values, strict=True):
-        for value, (component, down, across, _) in zip(row, members(family), strict=True):
-            cosine, sine = naive_fourier(image, down, across)
-            want = {"cosine": cosine, "sine": sine, "magnitude": math.hypot(cosine, sine)}
-            assert value == pytest.approx(want[component], abs=2e-4)
 
 
 def test_names() -> None:

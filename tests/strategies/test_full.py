@@ -258,12 +258,10 @@ def test_adaptive_pruning_makes_the_choices_of_full() -> None:
 
 
 @slow_without_jit
-def test_adaptive_pruning_reads_in_the_order_of_its_bounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_adaptive_pruning_reads_in_the_order_of_its_bounds(watched: Watched) -> None:
     """The rule in plain loops: bounds of all, then 1, 1, 2, 4, ... features in full."""
     X, y = digit_table()
-    watched, n = Watched(monkeypatch), len(X)
+    n = len(X)
     booster = Booster(bank_of(X), None, encode(y % 2), AdaptivePruning(), n_rounds=80, rng=0)
     edge, n_dropped = 0.0, []
     for _ in range(80):
@@ -293,10 +291,10 @@ def test_adaptive_pruning_reads_in_the_order_of_its_bounds(
 
 
 @slow_without_jit
-def test_it_drops_what_the_bound_rules_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_drops_what_the_bound_rules_out(watched: Watched) -> None:
     """The rule in plain words: search the heaviest, then the best one of all, then compare."""
     X, y = digit_table()
-    watched, n = Watched(monkeypatch), len(X)
+    n = len(X)
     booster = Booster(bank_of(X), None, encode(y % 2), QuickBoost(), n_rounds=150, rng=0)
     edge, wait, pause, tries = 0.0, 0, 0, []
     for _ in range(150):

@@ -21,12 +21,6 @@ from tests.problems import bank_of, booster_of, noisy_labels, table
 from tests.strategies.watch import Watched
 
 
-@pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """The searches of a booster."""
-    return Watched(monkeypatch)
-
-
 @pytest.mark.parametrize("eta", [2, 4, 7])
 def test_brackets(eta: int) -> None:
     """eta times fewer features and more examples, stage after stage, within the budget."""
@@ -300,9 +294,8 @@ def test_settings_that_do_not_fit_are_refused_at_the_start() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct"])
-def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_stage_keeps_the_better_half(scheme: str, watched: Watched) -> None:
     """Nested samples, survivors searched anew, the best one returned."""
-    watched = Watched(monkeypatch)
     bank = bank_of(table(100, 40, seed=3))
     strategy = Laminating(16, scheme)
     booster = Booster(bank, None, noisy_labels(100), strategy, n_rounds=5, budget=1600, rng=0)
@@ -318,9 +311,9 @@ def test_each_stage_keeps_the_better_half(scheme: str, monkeypatch: pytest.Monke
         assert row["looks_search"] == 16 * 25 + 8 * 50 + 4 * 100 + 2 * 100
 
 
-def test_laminating_from_all_features(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_laminating_from_all_features(watched: Watched) -> None:
     """The rule of lbcpp in plain loops: the better half of all, on twice as many new examples."""
-    watched, n, f = Watched(monkeypatch), 300, 40
+    n, f = 300, 40
     bank, Y = bank_of(table(n, f)), noisy_labels(n)
     strategy = Laminating("all", "uniform", new_samples=True)
     booster = Booster(bank, None, Y, strategy, n_rounds=5, budget=3000, rng=0)

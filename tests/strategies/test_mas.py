@@ -38,11 +38,8 @@ def booster(strategy: str, **settings: Any) -> Booster:
     return Booster(bank, None, Y, strategy, **settings)
 
 
-def searches_of(
-    run: Booster, monkeypatch: pytest.MonkeyPatch
-) -> list[tuple[Searched, Searched, Any]]:
+def searches_of(run: Booster, watched: Watched) -> list[tuple[Searched, Searched, Any]]:
     """From round 2 on: the search for the models, that for the stump, and the row of the round."""
-    watched = Watched(monkeypatch)
     rows = rows_of(run, N_ROUNDS)
     modelling = [search for search in watched.searches if search.purpose == "modelling"]
     searches = [search for search in watched.searches if search.purpose == "search"]
@@ -75,13 +72,11 @@ def dealt(most: Sequence[int], n: int, first: int) -> tuple[list[int], int]:
 
 
 @pytest.mark.parametrize("name", ["mas-1q", "mas-q1"])
-def test_averaged_models_equal_those_of_plain_loops(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_averaged_models_equal_those_of_plain_loops(name: str, watched: Watched) -> None:
     run = booster(f"{name}:noise=averaged")
     edges_of: list[list[float]] = [[], []]
     turn, sizes = 0, set()
-    for number, (modelled, searched, row) in enumerate(searches_of(run, monkeypatch), start=2):
+    for number, (modelled, searched, row) in enumerate(searches_of(run, watched), start=2):
         size = FIRST_SIZE if number <= 40 else int(FIRST_SIZE * number / 40)
         counts, turn = dealt([16, 6], SHARE // size, turn)
         assert modelled.size == size

@@ -50,8 +50,8 @@ def order_of(edges: list[float]) -> list[int]:
 
 
 @pytest.mark.parametrize("z", [0.5, 1.0, 2.0])
-def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched, seen = Watched(monkeypatch), []
+def test_mabsplit_searches_what_its_bounds_leave(z: float, watched: Watched) -> None:
+    seen = []
     run = booster(MABSplit(n_features=30, batch=20, z=z), budget=20 * N)
     for _ in range(30):
         watched.clear()
@@ -77,8 +77,8 @@ def test_mabsplit_searches_what_its_bounds_leave(z: float, monkeypatch: pytest.M
     assert z == 2.0 or len(set(seen)) > 1
 
 
-def test_sparrow_stops_at_the_first_batch_that_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched, target, delta = Watched(monkeypatch), 0.4, 0.05
+def test_sparrow_stops_at_the_first_batch_that_passes(watched: Watched) -> None:
+    target, delta = 0.4, 0.05
     run = booster(Sparrow(8, target, delta), n_labels=1, budget=8000)
     passes = []
     for _ in range(30):
@@ -113,8 +113,7 @@ def test_the_rule_of_sparrow() -> None:
                     assert result == naive.sparrow(agreements, target, delta), (n, wrong, target)
 
 
-def test_mp_boost_draws_and_learns_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_mp_boost_draws_and_learns_its_probabilities(watched: Watched) -> None:
     run = booster(MPBoost(n_features=6, momentum=0.3), budget=600)
     q = [1 / F] * F
     for _ in range(30):
@@ -130,8 +129,7 @@ def test_mp_boost_draws_and_learns_its_probabilities(monkeypatch: pytest.MonkeyP
     assert max(q) > 5 / F
 
 
-def test_mp_boost_draws_by_its_probabilities(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_mp_boost_draws_by_its_probabilities(watched: Watched) -> None:
     run = booster(MPBoost(n_features=1, momentum=0.0), n_rounds=3000, budget=10)
     run.strategy.probabilities_[:] = np.arange(F) / (F * (F - 1) / 2)
     for _ in range(3000):
@@ -142,8 +140,7 @@ def test_mp_boost_draws_by_its_probabilities(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 32])
-def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_median_elimination_drops_the_worse_half(n: int, watched: Watched) -> None:
     run = booster(MedianElimination(n, delta=0.2), budget=3000)
     for _ in range(5):
         watched.clear()
@@ -159,9 +156,8 @@ def test_median_elimination_drops_the_worse_half(n: int, monkeypatch: pytest.Mon
         assert row["feature"] == last.features[int(np.argmax(last.edges))]
 
 
-def test_box_thirding_compares_by_threes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_box_thirding_compares_by_threes(watched: Watched) -> None:
     """One feature after another, with boxes of all levels open at once."""
-    watched = Watched(monkeypatch)
     run = booster(BoxThirding(n_features=31), budget=3000)
     for _ in range(5):
         watched.clear()
@@ -199,8 +195,7 @@ def test_levels_spend_what_they_may(budget: int) -> None:
 
 
 @pytest.mark.parametrize("beta", [0.5, math.inf])
-def test_ema_fs_averages_gains(beta: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_ema_fs_averages_gains(beta: float, watched: Watched) -> None:
     run = booster(EMAFS(n_features=6, beta=beta, decay=0.7, warm_up=3), budget=600)
     gains: dict[int, float] = {}
     seen = set()
@@ -223,8 +218,7 @@ def test_ema_fs_averages_gains(beta: float, monkeypatch: pytest.MonkeyPatch) -> 
     assert beta == math.inf or len(seen) > 30
 
 
-def test_ema_fs_draws_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_ema_fs_draws_in_proportion(watched: Watched) -> None:
     run = booster(EMAFS(n_features=1, beta=2.0, warm_up=1), n_rounds=3000, budget=10)
     strategy: Any = run.strategy
     strategy.n_searches_ = 1
@@ -238,8 +232,7 @@ def test_ema_fs_draws_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("left_out", ["edge", 0.3, 0.0])
-def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_weight_trimming_keeps_the_heaviest(left_out: Any, watched: Watched) -> None:
     run = booster(WeightTrimming(left_out), budget=10 * N)
     edge = 0.0
     for _ in range(30):
@@ -256,8 +249,7 @@ def test_weight_trimming_keeps_the_heaviest(left_out: Any, monkeypatch: pytest.M
         edge = row["edge"]
 
 
-def test_hedge_sees_the_rewards_of_all_families(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_hedge_sees_the_rewards_of_all_families(watched: Watched) -> None:
     run = booster(Hedge(eta=2.0, reward_scale=3.0), budget=20 * N)
     gains = np.zeros(4)
     for _ in range(30):

@@ -20,12 +20,6 @@ from tests.problems import bank_of, noisy_labels, step_of, table
 from tests.strategies.watch import Watched
 
 
-@pytest.fixture
-def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
-    """The searches of a booster."""
-    return Watched(monkeypatch)
-
-
 def two_kinds(n: int, n_features: int, n_useful: int, seed: int = 0) -> tuple[Any, Any]:
     """Normal columns of which the means of the first ones differ between the classes."""
     rng = np.random.default_rng(seed)

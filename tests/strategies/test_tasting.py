@@ -45,8 +45,7 @@ def test_the_expected_best_is_that_of_draws() -> None:
 
 
 @pytest.mark.parametrize("kind", [Tasting1Q, TastingQ1])
-def test_blocks_hold_the_same_features(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_blocks_hold_the_same_features(kind: Any, watched: Watched) -> None:
     run = booster(kind(n_features=6, n_tasting=7, block=5))
     probes = []
     for _ in range(25):
@@ -67,8 +66,7 @@ def edges_by_family(watched: Watched) -> list[list[float]] | None:
     return [[edge for j, edge in pairs if j // 10 == k] for k in range(M)]
 
 
-def test_1q_searches_the_family_of_the_best_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_1q_searches_the_family_of_the_best_promise(watched: Watched) -> None:
     run = booster(Tasting1Q(n_features=6, n_tasting=7, block=5))
     edges: list[list[float]] = []
     families = set()
@@ -87,8 +85,7 @@ def test_1q_searches_the_family_of_the_best_promise(monkeypatch: pytest.MonkeyPa
     assert len(families) > 1
 
 
-def test_q1_searches_what_promises_to_beat_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
-    watched = Watched(monkeypatch)
+def test_q1_searches_what_promises_to_beat_the_best(watched: Watched) -> None:
     run = booster(TastingQ1(n_features=12, n_tasting=7, block=5))
     edges: list[list[float]] = []
     n_families = set()

@@ -144,10 +144,7 @@ def test_where_it_is_not_defined() -> None:
         plan(regret=-1)
 
 
-def test_the_command_says_that_it_is_not_charged(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_command_says_that_it_is_not_charged(cli: CommandLine) -> None:
     out = cli(
         "compare --data chess(d=3,n=80) --strategies full,uniform-naive --rounds 2,4 --repeats 1 "
         "--regret 3 --results new --quiet"

@@ -19,7 +19,6 @@ QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2", "--repeats", "
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 

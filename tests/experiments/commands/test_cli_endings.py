@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +38,12 @@ LASTING = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "1000000", "--res
 PATIENCE = 300
 
 
-def start(*args: str, before: str = "") -> subprocess.Popen[bytes]:
-    """A process of the command, after a statement that prepares its world."""
+def start(*args: str) -> subprocess.Popen[bytes]:
+    """A process of the command."""
     code = (
         "import signal, sys\n"
         # A shell starts jobs in the background with Ctrl-C ignored, and processes inherit that.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        f"{before}\n"
         "from boostsample.experiments.commands.cli import main\n"
         "sys.exit(main())"
     )
@@ -81,35 +81,6 @@ def test_ctrl_c_ends_with_one_line_and_leaves_nothing() -> None:
     assert err.decode().splitlines()[-1] == "boostsample: error: stopped by Ctrl-C"
     assert b"Traceback" not in err
     assert list(Path().iterdir()) == []
-
-
-#: Ctrl-C at the moment when the third cell is complete.
-AT_THE_THIRD = """
-import os
-from boostsample.experiments.cells.store import FolderStore
-save, cells = FolderStore.save, []
-def save_or_stop(store, task, cell):
-    save(store, task, cell)
-    cells.append(task)
-    if len(cells) == 3:
-        os.kill(os.getpid(), signal.SIGINT)
-FolderStore.save = save_or_stop
-"""
-
-
-def test_after_ctrl_c_the_same_command_trains_what_is_left() -> None:
-    assert main([*QUICK, "--results", "whole"]) == 0
-    args = [*QUICK, "--results", "parts", "--jobs", "1"]
-    process = start(*args, before=AT_THE_THIRD)
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (130, b"")
-    assert errors(err.decode()) == ["boostsample: error: stopped by Ctrl-C"]
-    cells = {path: path.stat().st_mtime_ns for path in Path("parts/cells").iterdir()}
-    assert 3 <= len(cells) < 10
-    assert {path.suffix for path in cells} == {".npz"}
-    assert main(args) == 0
-    assert content(Path("parts")) == content(Path("whole"))
-    assert {path: path.stat().st_mtime_ns for path in cells} == cells
 
 
 @pytest.mark.parametrize(
@@ -226,20 +197,36 @@ def test_a_signal_ends_a_fit_after_its_checkpoint_is_saved(
     assert "6 rounds" in cli(*FIT, "--checkpoint", "c")
 
 
-def test_a_signal_ends_compare_and_the_same_command_goes_on(
-    monkeypatch: pytest.MonkeyPatch, cli: CommandLine
+@pytest.mark.parametrize(
+    ("stop", "code", "said"),
+    [
+        (partial(signal.raise_signal, signal.SIGTERM), 143, "stopped by SIGTERM"),
+        (partial(signal.default_int_handler, signal.SIGINT, None), 130, "stopped by Ctrl-C"),
+    ],
+)
+def test_after_a_signal_the_same_command_trains_what_is_left(
+    stop: Callable[[], None],
+    code: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    cli: CommandLine,
 ) -> None:
-    def save_and_signal(store: FolderStore, task: CellTask, cell: Cell) -> None:
+    def save_and_stop(store: FolderStore, task: CellTask, cell: Cell) -> None:
         save(store, task, cell)
-        signal.raise_signal(signal.SIGTERM)
+        if len(list(Path("parts/cells").glob("*.npz"))) == 3:
+            stop()
 
     save = FolderStore.save
-    args = [*QUICK, "--strategies", "uniform-naive", "--results", "r", "--quiet"]
+    args = [*QUICK, "--quiet", "--results"]
+    assert main([*args, "whole"]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(FolderStore, "save", save_and_signal)
-        assert cli.refused(*args, code=143) == "stopped by SIGTERM"
-    assert [path.suffix for path in Path("r/cells").iterdir()] == [".npz"]
-    assert main(args) == 0
+        patch.setattr(FolderStore, "save", save_and_stop)
+        assert cli.refused(*args, "parts", code=code) == said
+    cells = {path: path.stat().st_mtime_ns for path in Path("parts/cells").iterdir()}
+    assert [path.suffix for path in cells] == [".npz"] * 3
+    assert main([*args, "parts"]) == 0
+    assert content(Path("parts")) == content(Path("whole"))
+    assert {path: path.stat().st_mtime_ns for path in cells} == cells
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")

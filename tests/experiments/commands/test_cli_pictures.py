@@ -10,9 +10,6 @@ import pytest
 from boostsample.experiments.commands.cli import main
 from tests.experiments.conftest import CommandLine
 
-pytest.importorskip("jinja2", reason="reports need the extra 'report'")
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-
 OTHER = "diagonal(d=4,J=4,q=0.1,n=60)"
 THIRD = "diagonal(d=3,J=3,q=0.1,n=60)"
 QUICK = ["--rounds", "2,4", "--repeats", "2", "--quiet"]

@@ -31,8 +31,7 @@ def table() -> tuple[Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def files(table: tuple[Any, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def files(table: tuple[Any, Any]) -> None:
     X, y = table
     for name, rows in (("train", slice(80)), ("test", slice(80, 120))):
         dump_svmlight_file(sparse.csr_array(X[rows]), y[rows], f"{name}.svmlight")

@@ -36,17 +36,19 @@ def table() -> Any:
 
 
 @pytest.fixture
-def files(table: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def files(table: Any, tmp_path: Path) -> Path:
     table.to_csv("flowers.csv", index=False)
     return tmp_path
 
 
-FIT = ("fit", "flowers.csv", "--target", "species", "--drop", "plot", "--rounds", "5", "--quiet")
+FIT = (
+    *("fit", "flowers.csv", "--target", "species", "--drop", "plot", "--rounds", "5", "--quiet"),
+    "--no-check",
+)
 
 
 def test_a_model_from_a_file_to_predictions(files: Path, table: Any, cli: CommandLine) -> None:
-    out = cli(*FIT, "-o", "m.bsm", "--seed", "3").splitlines()
+    out = cli(*FIT, "--check", "-o", "m.bsm", "--seed", "3").splitlines()
     assert out[0].startswith("flowers.csv: 150 rows; columns: 4 of numbers (sepal length (cm), ")
     assert out[0].endswith("1 of categories (soil); missing values: 2")
     assert out[1] == "target species: 3 classes: setosa 50, versicolor 50, virginica 50"
@@ -73,11 +75,8 @@ def test_a_model_from_a_file_to_predictions(files: Path, table: Any, cli: Comman
     assert (files / "p.csv").read_text().splitlines()[1:] == model_in_python.predict(X).tolist()
 
 
-def test_codes_are_categories_if_asked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
-) -> None:
+def test_codes_are_categories_if_asked(cli: CommandLine) -> None:
     """The code 1 is not 01, and the target is a code, too."""
-    monkeypatch.chdir(tmp_path)
     codes = ["01", "1", "2", "1", "01", "2"] * 10
     kinds = ["00", "0", "0", "0", "00", "0"] * 10
     table = pandas.DataFrame({" code": codes, "number": range(60), "kind": kinds})
@@ -99,11 +98,8 @@ def test_codes_are_categories_if_asked(
     assert "has no column 'cod' (did you mean 'code'?)" in message
 
 
-def test_codes_some_of_which_are_missing_are_the_same_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: CommandLine
-) -> None:
+def test_codes_some_of_which_are_missing_are_the_same_text(cli: CommandLine) -> None:
     """pandas reads whole numbers as 1.0 if there are missing ones."""
-    monkeypatch.chdir(tmp_path)
     code, kind = [1, 2, 3] * 20, ["a", "b", "b"] * 20
     table = pandas.DataFrame({"code": code, "number": 0.5, "kind": kind})
     table.assign(code=table["code"].where(table["code"] < 3)).to_parquet("some.parquet")

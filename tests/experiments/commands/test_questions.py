@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from boostsample.experiments.results.read_folder import read_results
 from tests.documents.pages import DOCS, commands
 from tests.experiments.conftest import CommandLine
 
 
-def test_the_page_of_questions(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_page_of_questions(cli: CommandLine) -> None:
     printed = []
     written = [words[1:] for words in commands(DOCS / "questions.md") if len(words) > 2]
     for command in written:  # a name in a sentence has two words

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas
 import pytest
@@ -15,9 +13,8 @@ FEW = ("--pairs", "4", "--chosen", "5")
 
 
 @pytest.fixture
-def frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pandas.DataFrame:
+def frame() -> pandas.DataFrame:
     """60 columns of noise, of which two make the class, and a copy of one of these."""
-    monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).normal(size=(160, 60))
     table = pandas.DataFrame(X, columns=["=x", *(f"g{at}" for at in range(1, 60))])
     table["copy"] = table["=x"] + 0.01 * table["g5"]

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas
-import pytest
 
 from boostsample.experiments.data import datasets
 from boostsample.experiments.data.datasets import dataset_names, load_dataset
@@ -58,8 +57,7 @@ def test_the_arrays_are_those_of_the_code(tmp_path: Path) -> None:
     assert load_dataset(tmp_path / "x.npz").n_train == 4
 
 
-def test_the_function_makes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_function_makes_data() -> None:
     (code,) = re.findall(r"```python\n(# my_sets.py\n.*?)```", PAGE, flags=re.DOTALL)
     Path("my_sets.py").write_text(code, "utf-8")
     (name,) = re.findall(r"--data '(my_sets\S+)'", PAGE)
@@ -67,8 +65,7 @@ def test_the_function_makes_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (data.X.shape, data.classes, data.validation) == ((200, 2), ("False", "True"), 0.2)
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_examples_run() -> None:
     Path("x.csv").write_text(block("text"), "utf-8")
     pandas.read_csv("x.csv").to_parquet("y.parquet")
     Path("grid.toml").write_text(f'{block("toml")}strategies = ["uniform-naive"]\n', "utf-8")

@@ -31,8 +31,7 @@ Y = np.array([3, 1, 3, 1])
 
 
 @pytest.fixture(autouse=True)
-def _in_a_folder_with_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _with_a_file() -> None:
     Path("x.csv").write_text("ID,target,u,v\nr0,a,1,2\nr1,b,3,4\nr2,a,5,6\nr3,b,7,8\n", "utf-8")
 
 

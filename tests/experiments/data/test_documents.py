@@ -194,9 +194,8 @@ def test_wrong_folders(reuters: Path, groups: Path, tmp_path: Path) -> None:
         read_documents(reuters, "csv")
 
 
-def test_a_comparison_ranks_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_comparison_ranks_labels(tmp_path: Path) -> None:
     """A label of the test documents alone has no positive training row."""
-    monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     topics = {"wheat": "grain farm", "gold": "mine ounce", "oil": "barrel crude"}
     documents = []

@@ -63,11 +63,6 @@ other = 3
 '''
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> str:
     (tmp_path / "sub").mkdir()

@@ -182,22 +182,16 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
         load_dataset(f"{tmp_path}:kind=openml:task=5")
 
 
-def test_compare_takes_a_task(
-    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "www")
+def test_compare_takes_a_task(cli: CommandLine) -> None:
+    write(Path("www"))
     command = "compare --data www:kind=openml:task=5 --rounds 2 --strategies uniform-naive --quiet"
     assert "toy-task-5" in cli(f"{command} --repeats 6 --results one")
     assert "there are 6 fixed splits" in cli.refused(f"{command} --repeats 7 --results two", code=1)
     cli("compare --grid one/plan.json --results three --quiet")
 
 
-def test_compare_takes_all_tasks_of_a_folder(
-    tmp_path: Path, cli: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(tmp_path / "www")
+def test_compare_takes_all_tasks_of_a_folder(cli: CommandLine) -> None:
+    write(Path("www"))
     shutil.copytree("www/tasks/5", "www/tasks/11")
     command = "compare --data www:kind=openml --rounds 2 --strategies uniform-naive --quiet"
     shown = cli(f"{command} --repeats 2 --results all")

@@ -24,8 +24,6 @@ from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data import datasets, originals
 from boostsample.experiments.data.originals import ORIGINALS, DownloadSource, Original
 
-pytest.importorskip("pooch", reason="downloads need the extra 'data'")
-
 CONTENT = bytes(range(256)) * 16
 OTHER = CONTENT[::-1]
 

@@ -33,11 +33,6 @@ ONE_ROUND = ("--rounds", "1", "--strategy", "full", "--learner", "stump", "--qui
 MODEL = BoostSampleClassifier("full", "stump", n_rounds=1, random_state=0)
 
 
-@pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def lines(*rows: str, header: str = "x,v,y") -> str:
     return "\n".join([header, *rows]) + "\n"
 

@@ -47,11 +47,6 @@ history = true
 """
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def read(text: str) -> Plan:
     Path("grid.toml").write_text(text, "utf-8")
     return combined_grid(read_grid_file("grid.toml"), {})

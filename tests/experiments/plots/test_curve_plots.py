@@ -16,8 +16,6 @@ from boostsample.experiments.results.run_curves import curves_of_data, shared_cu
 from boostsample.experiments.results.runs import table_frame
 from tests.experiments import fake_results, small_runs
 
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-
 
 def made(**shifts: float) -> Results:
     """Made-up results: a strategy each, two repetitions that differ by 0.2 and by their costs."""

@@ -54,7 +54,6 @@ def test_members_come_from_all_over_the_family() -> None:
 
 
 def test_a_figure_has_a_row_for_each_family(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
     families = [Haar((6, 7)), PatchSums((6, 7), 3)]
     figure = members_figure(families, IMAGE, low=0, high=16, title="two families", seed=1)
     assert len(figure.axes) == 2 * 9
@@ -69,7 +68,6 @@ def test_a_figure_has_a_row_for_each_family(tmp_path: Path) -> None:
 
 
 def test_red_rises_and_blue_falls() -> None:
-    pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
     image = np.array([[0.0, 1.0], [1.0, 0.0]])
     figure = members_figure([Gradient((2, 2), ["x"])], image)
     pixels = np.asarray(figure.axes[1].images[0].get_array())

@@ -7,8 +7,10 @@ import xml.etree.ElementTree as ET
 import zlib
 from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
@@ -36,9 +38,6 @@ from boostsample.experiments.plots.log_ticks import (
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare
 from tests.experiments import fake_results
-
-mpl = pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-Figure = pytest.importorskip("matplotlib.figure").Figure
 
 
 @pytest.fixture(scope="module")
@@ -193,9 +192,6 @@ def test_log_axes_have_no_band_below_zero(values: list[list[float]], scale: str)
     assert axes.get_yscale() == scale
     low, high = sorted(np.mean(values, axis=0))
     assert 0 <= axes.get_ylim()[0] <= low < high <= axes.get_ylim()[1]
-
-
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
 
 
 def names(low: float, high: float, width: float = 4.0) -> list[str]:

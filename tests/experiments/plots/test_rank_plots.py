@@ -14,8 +14,6 @@ from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import critical_difference, ranking
 from tests.experiments import fake_results
 
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-
 
 def results(data: str, *shifts: float, **settings: float) -> Results:
     """Strategies a, b, ... with these losses, the lowest being the best; `settings` by name."""

@@ -35,8 +35,6 @@ from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.results.runs import Run
 from tests.experiments.small_runs import STRATEGIES, comparison
 
-pytest.importorskip("matplotlib", reason="pictures need the extra 'report'")
-
 
 def made_run(
     arrays: dict[str, Any],

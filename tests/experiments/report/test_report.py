@@ -24,9 +24,6 @@ from tests.experiments.pages import Page
 from tests.experiments.small_runs import make_incomplete
 from tests.paths import needs_results
 
-pytest.importorskip("jinja2", reason="reports need the extra 'report'")
-pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
-
 CHESS = "chess(d=5,J=3,L=3,n=200)"
 GRID = f"""\
 title = "Two & <more>"

@@ -55,8 +55,7 @@ def fails(y, p):
 
 
 @pytest.fixture(autouse=True)
-def _metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.chdir(tmp_path)
+def _metrics() -> Iterator[None]:
     before = dict(METRICS)
     yield
     METRICS.clear()
@@ -129,8 +128,6 @@ def test_compare_keeps_the_values_with_the_folder(cli: CommandLine) -> None:
 def test_the_report_shows_areas_and_metrics_of_the_user(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("jinja2", reason="reports need the extra 'report'")
-    pytest.importorskip("matplotlib", reason="reports need the extra 'report'")
     from boostsample.experiments.plots import curves
     from boostsample.experiments.report import html_report
 

@@ -157,13 +157,6 @@ def loss_of(run: Run) -> list[float]:
     return losses
 
 
-def test_threads_do_not_change_a_bit(data: Dataset, comparison: Results) -> None:
-    threaded = compare(data, plan_of(f"uniform-naive:n_features=2,{GRID}", n_jobs=5))
-    assert timeless(threaded.rows) == timeless(comparison.rows)
-    for tuned_run, other in zip(threaded.runs, comparison.runs, strict=True):
-        assert getattr(tuned_run.tuning, "losses", None) == getattr(other.tuning, "losses", None)
-
-
 def test_test_data_choose_nothing(data: Dataset, comparison: Results) -> None:
     y = data.y.copy()
     y[100:] = y[100:][::-1]

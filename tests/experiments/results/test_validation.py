@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -124,11 +123,8 @@ def test_learners_are_chosen_for_apart() -> None:
     assert table.header[:3] == ("strategy", "learner", "settings")
 
 
-def test_setups_are_chosen_for_apart(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_setups_are_chosen_for_apart(cli: CommandLine) -> None:
     """Each setup has the choices and scores that its own folder has."""
-    monkeypatch.chdir(tmp_path)
     data = "chess(d=3,n=120)"
     command = (
         f"compare --data {data}:validation=0.2 --data {data} --strategies laminating,"

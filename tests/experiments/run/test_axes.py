@@ -223,10 +223,7 @@ objective = ["mh"]
 COMMAND = "compare --data chess(d=3,n=60) --strategies full,laminating --rounds 2,5 --quiet "
 
 
-def test_a_folder_grows_along_axes_and_separate_folders_join(
-    cli: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_folder_grows_along_axes_and_separate_folders_join(cli: CommandLine) -> None:
     cli(COMMAND + "--budget 1N --results F")
     cells = set(Path("F/cells").iterdir())
     cli(COMMAND + "--budget 1N,3N --results F")
@@ -273,14 +270,11 @@ def test_losses_of_different_objectives_are_not_for_comparison(
     assert sum("objectives have different losses" in note for note in table.notes) == n_notes
 
 
-def test_a_report_names_objectives_and_says_that_budgets_differ(
-    cli: CommandLine, tmp_path: Path
-) -> None:
-    folder, page = str(tmp_path / "folder"), tmp_path / "page.html"
+def test_a_report_names_objectives_and_says_that_budgets_differ(cli: CommandLine) -> None:
     axes = ("--objective", "mh,real-mh", "--budget", "1N,2N")
     of_run = ("--data", "chess", "--strategies", "uniform-naive", "--rounds", "2", "--repeats", "2")
-    cli("compare", *of_run, *axes, "--results", folder, "--quiet")
-    cli("report", folder, "-o", str(page))
-    text = " ".join(page.read_text("utf-8").split())
+    cli("compare", *of_run, *axes, "--results", "folder", "--quiet")
+    cli("report folder -o page.html")
+    text = " ".join(Path("page.html").read_text("utf-8").split())
     assert "for boosting with stump and stump:objective=real-mh, compared at several" in text
     assert "may spend the same number of looks on a search, unless budgets differ" in text

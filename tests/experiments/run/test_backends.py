@@ -22,24 +22,14 @@ from boostsample.experiments.cells.training import (
     TrainingWatch,
     train_cell,
 )
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
 from boostsample.experiments.run.backends import Backend, WorkerLost, check_backend
 from boostsample.experiments.run.comparison import compare_all, open_backend
 from tests.experiments.conftest import CommandLine
-from tests.experiments.small_runs import thirds, timeless
-
-LIST = "laminating,uniform-naive:n_features=2,mas-naive"
-
-
-def prepared_for(
-    n_rounds: int = 12, repeats: int = 2, strategies: str = LIST, n_rows: int = 160
-) -> Prepared:
-    plan = Plan(strategies=parse_names(strategies), marks=(3, n_rounds), repeats=repeats)
-    return prepare(thirds(n_rows), plan)
+from tests.experiments.small_runs import prepared_thirds, rows_of_threads, timeless
 
 
 @pytest.fixture(autouse=True)
@@ -47,11 +37,6 @@ def _a_cache_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[No
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BOOSTSAMPLE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
-
-
-def rows_by(name: str, n_jobs: int | None, prepared: Prepared) -> list[dict[str, Any]]:
-    with open_backend(name, n_jobs) as backend:
-        return timeless(compare_all([prepared], Store(), backend))
 
 
 @pytest.mark.parametrize(
@@ -73,12 +58,6 @@ def test_without_distributed_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch
     check_backend("loky", None)
 
 
-@pytest.fixture
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.usefixtures("_in_an_empty_folder")
 @pytest.mark.parametrize(
     ("args", "message"),
     [
@@ -95,7 +74,6 @@ def test_the_command_refuses_before_anything_is_made(
     assert list(Path().iterdir()) == []
 
 
-@pytest.mark.usefixtures("_in_an_empty_folder")
 def test_shards_of_the_command_fill_one_folder(cli: CommandLine) -> None:
     command = "compare --data chess(d=3,n=60) --rounds 2,4 --repeats 2"
     table = cli(f"{command} --results whole --quiet")
@@ -107,7 +85,6 @@ def test_shards_of_the_command_fill_one_folder(cli: CommandLine) -> None:
     assert len(read_results("shared").rows) == 5 * 2 * 2
 
 
-@pytest.mark.usefixtures("_in_an_empty_folder")
 @pytest.mark.parametrize("more", ["--rounds 3,4", "--rounds 4 --history"])
 def test_a_share_of_a_grown_grid_leaves_the_folder_readable(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch, more: str
@@ -123,17 +100,12 @@ def test_a_share_of_a_grown_grid_leaves_the_folder_readable(
     assert read_results("new").missing == 0
 
 
-def test_processes_give_the_rows_of_threads() -> None:
-    prepared = prepared_for()
-    assert rows_by("loky", 2, prepared) == rows_by("threading", 1, prepared)
-
-
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_process_that_is_killed_or_stopped_costs_no_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: signal.Signals
 ) -> None:
     monkeypatch.setattr(backends_module, "_STOPPED", 0.5)
-    prepared = prepared_for(200, 2)
+    prepared = prepared_thirds(200, 2)
     killed: list[int] = []
     with open_backend("loky", 2) as backend:
 
@@ -145,7 +117,7 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
 
         found = compare_all([prepared], FolderStore(tmp_path), backend, progress)
     assert killed
-    assert timeless(found) == rows_by("threading", 2, prepared)
+    assert timeless(found) == rows_of_threads(prepared)
     with pytest.raises(ProcessLookupError):
         os.kill(killed[0], 0)
 
@@ -158,7 +130,7 @@ def test_a_process_that_is_stopped_before_it_reads_costs_no_cell(
         "joblib.externals.loky.backend.fork_exec", reason="processes begin in another way here"
     )
     monkeypatch.setattr(backends_module, "_STOPPED", 0.5)
-    prepared = prepared_for(20, 2, n_rows=9000)
+    prepared = prepared_thirds(20, 2, n_rows=9000)
     assert prepared.data.X.nbytes > 2**16
     start, stopped = fork_exec.fork_exec, list[int]()
 
@@ -173,13 +145,13 @@ def test_a_process_that_is_stopped_before_it_reads_costs_no_cell(
     with open_backend("loky", 2) as backend:
         found = compare_all([prepared], FolderStore(tmp_path), backend)
     assert stopped
-    assert timeless(found) == rows_by("threading", 2, prepared)
+    assert timeless(found) == rows_of_threads(prepared)
 
 
 def test_without_a_place_to_exchange_cells_the_way_out_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared = prepared_for(5, 1)
+    prepared = prepared_thirds(5, 1)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     message = "exchange cells in '.*gone': .*; make room, or set TMPDIR to another folder"
     with open_backend("loky", 1) as backend, pytest.raises(DataError, match=message):
@@ -202,7 +174,7 @@ def test_a_full_disk_is_told_when_cells_are_exchanged(
     monkeypatch.setattr(tempfile, "TemporaryDirectory", Full)
     message = "exchange cells in '.*': No space left on device; make room"
     with open_backend("loky", 1) as backend, pytest.raises(DataError, match=message):
-        compare_all([prepared_for(5, 1)], Store(), backend)
+        compare_all([prepared_thirds(5, 1)], Store(), backend)
 
 
 class Fragile(Backend):
@@ -236,10 +208,10 @@ class Fragile(Backend):
 
 
 def test_cells_whose_workers_were_lost_are_tried_again() -> None:
-    prepared = prepared_for(5, 1)
+    prepared = prepared_thirds(5, 1)
     backend = Fragile("uniform-naive:n_features=2", 2)
     found = compare_all([prepared], Store(), backend)
-    assert timeless(found) == rows_by("threading", 1, prepared)
+    assert timeless(found) == rows_of_threads(prepared, 1)
     first = ["laminating", "uniform-naive:n_features=2"]
     assert backend.submitted[:2] == first
     assert sorted(backend.submitted[2:]) == sorted([*first, first[1], "mas-naive"])
@@ -252,12 +224,12 @@ def test_a_cell_that_kills_its_workers_is_named(tmp_path: Path) -> None:
         "it is gone; it may need more memory than there is: take fewer --jobs, or leave it out"
     )
     with pytest.raises(StrategyError, match=message):
-        compare_all([prepared_for(5, 1)], FolderStore(tmp_path), backend)
+        compare_all([prepared_thirds(5, 1)], FolderStore(tmp_path), backend)
     assert not list((tmp_path / "cells").glob("*.claim"))
 
 
 def test_a_fault_in_another_process_is_told_as_it_is() -> None:
-    prepared = prepared_for(5, 1)
+    prepared = prepared_thirds(5, 1)
     wrong = Prepared(
         prepared.data,
         prepared.plan,
@@ -289,7 +261,7 @@ class Absent(Fragile):
 
 
 def test_cells_wait_for_a_worker_but_not_forever() -> None:
-    prepared = prepared_for(5, 1)
+    prepared = prepared_thirds(5, 1)
     backend = Absent(99)
     backend.submitted.append("")  # nothing is held
     assert compare_all([prepared], Store(), backend)

@@ -15,24 +15,15 @@ import pytest
 from boostsample.errors import DataError, ShardError
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import TrainingSplit
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.backends import Backend
 from boostsample.experiments.run.comparison import Schedule, compare_all, open_backend
 from tests.experiments.cluster import PATIENCE, Cluster
-from tests.experiments.small_runs import thirds, timeless
+from tests.experiments.small_runs import prepared_thirds, rows_of_threads, timeless
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
 
 dask_backend: Any = importlib.import_module("boostsample.experiments.run.dask_backend")
-
-
-def prepared_for(n_rounds: int, repeats: int) -> Prepared:
-    names = parse_names("laminating,uniform-naive:n_features=2,mas-naive")
-    plan = Plan(strategies=names, marks=(3, n_rounds), repeats=repeats)
-    return prepare(thirds(), plan)
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +54,6 @@ def wait_for_workers(backend: Backend, n_workers: int) -> None:
         time.sleep(0.1)
 
 
-def rows_of_threads(prepared: Prepared) -> list[dict[str, Any]]:
-    with open_backend("threading", 2) as backend:
-        return timeless(compare_all([prepared], Store(), backend))
-
-
 class Once:
     """Progress that calls something when a quarter of the rounds are done."""
 
@@ -84,7 +70,7 @@ class Once:
 def test_a_killed_worker_costs_no_cell(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared = prepared_for(300, 4)
+    prepared = prepared_thirds(300, 4)
     splits: list[int] = []
     make = Schedule._split
 
@@ -104,7 +90,7 @@ def test_a_killed_worker_costs_no_cell(
 
 
 def test_a_stopped_worker_costs_no_cell(cluster: Cluster) -> None:
-    prepared = prepared_for(300, 2)
+    prepared = prepared_thirds(300, 2)
     stop = Once(lambda: cluster.workers[0].send_signal(signal.SIGSTOP))
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([prepared], Store(), backend, stop)
@@ -120,7 +106,7 @@ def test_without_workers_the_run_waits_and_then_ends(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(dask_backend, "_SILENT", 5.0)
-    prepared = prepared_for(300, 2)
+    prepared = prepared_thirds(300, 2)
     kill = Once(lambda: list(map(cluster.lose, cluster.workers)))
     message = (
         f"the Dask cluster at {address_of(cluster)[7:]} is lost: no worker has sent a heartbeat "
@@ -164,7 +150,7 @@ def test_without_a_scheduler_the_run_ends(
         open_backend(address_of(cluster), None) as backend,
         pytest.raises(DataError, match=message),
     ):
-        compare_all([prepared_for(300, 2)], FolderStore(tmp_path), backend, stop)
+        compare_all([prepared_thirds(300, 2)], FolderStore(tmp_path), backend, stop)
     cluster.end()
 
 
@@ -180,7 +166,7 @@ def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
             time.sleep(3.0)
             raise KeyboardInterrupt
 
-    forever, short = prepared_for(10_000_000, 1), prepared_for(5, 1)
+    forever, short = prepared_thirds(10_000_000, 1), prepared_thirds(5, 1)
     backend: Any
     with open_backend(address_of(cluster), None) as backend, pytest.raises(KeyboardInterrupt):
         compare_all([forever], Store(), backend, progress)
@@ -201,7 +187,7 @@ OTHER_NUMERICS = (
 
 
 def test_a_worker_of_other_versions_ends_the_run(cluster: Cluster, tmp_path: Path) -> None:
-    prepared = prepared_for(5, 2)
+    prepared = prepared_thirds(5, 2)
     cluster.add(OTHER_NUMERICS)
     cluster.wait()
     with open_backend(address_of(cluster), None) as backend:

@@ -19,6 +19,7 @@ from boostsample.step import Step
 from boostsample.strategies import UCB, UniformNaive
 from boostsample.strategy import Strategy, Stump
 from tests.experiments.conftest import CommandLine
+from tests.experiments.small_runs import timeless
 
 ROUNDS: dict[str, Any] = {"rounds": [2, 5], "repeats": 2}
 
@@ -34,15 +35,6 @@ class Mine(Strategy):
         return step.search(features, step.draw(step.n_examples)).best()
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def rows(results: Any) -> list[dict[str, Any]]:
-    return [{**row, "seconds": 0} for row in results.rows]
-
-
 def test_the_folder_is_that_of_the_command(cli: CommandLine) -> None:
     assert exported is compare
     named = ["uniform-naive:n_features=3", "laminating"]
@@ -50,20 +42,23 @@ def test_the_folder_is_that_of_the_command(cli: CommandLine) -> None:
     cli("compare", *args, "--repeats", "2", "--results", "a", "--quiet")
     instances = [UniformNaive(n_features=3), "laminating"]
     made = compare("chess(d=3,n=90)", strategies=instances, results="b", **ROUNDS)
-    assert rows(made) == rows(read_results("a")) == rows(read_results("b"))
+    assert timeless(made) == timeless(read_results("a")) == timeless(read_results("b"))
     keys = [sorted(path.name for path in Path(f"{name}/cells").glob("*.npz")) for name in "ab"]
     assert keys[0] == keys[1]
     assert cli("table a") == cli("table b")
     cli("report b -o b.html")
     cli("compare --grid b/plan.json --results c --quiet")
-    assert rows(read_results("c")) == rows(made)
+    assert timeless(read_results("c")) == timeless(made)
 
 
-@pytest.mark.parametrize("backend", ["serial", "loky"])
-def test_instances_of_own_classes(backend: str) -> None:
+def test_instances_of_own_classes_have_the_same_rows_in_processes() -> None:
     strategies = [Mine(), Mine(3), UCB(exploration=0.5)]
-    results = compare("chess(d=3,n=90)", strategies=strategies, backend=backend, **ROUNDS)
-    names = [(row["strategy"], row["settings"]) for row in results.rows[::4]]
+    here, elsewhere = (
+        compare("chess(d=3,n=90)", strategies=strategies, backend=backend, **ROUNDS)
+        for backend in ("serial", "loky")
+    )
+    assert timeless(here) == timeless(elsewhere)
+    names = [(row["strategy"], row["settings"]) for row in here.rows[::4]]
     assert names == [("Mine", ""), ("Mine", "n_features=3"), ("ucb", "exploration=0.5")]
 
 
@@ -74,9 +69,9 @@ def test_arrays_and_frames() -> None:
         compare((features, labels), strategies=["laminating", Mine()], results=folder, **ROUNDS)
         for features, labels, folder in ((X, y, None), (pd.DataFrame(X), names, "new"))
     ]
-    assert rows(results[0]) == rows(results[1])
+    assert timeless(results[0]) == timeless(results[1])
     again = compare((X, names), strategies=["laminating", Mine()], **ROUNDS)
-    assert rows(again) == rows(read_results("new"))
+    assert timeless(again) == timeless(read_results("new"))
     assert results[0].to_frame("curves")["test_error"].min() < 20
 
 
