@@ -8,6 +8,7 @@ The folder is that of ``org/openml/www`` in the cache of the package openml, wit
 from __future__ import annotations
 
 import importlib.util
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,7 +25,10 @@ from boostsample.files.atomic import readable_file
 KIND = "openml"
 OPENML_OPTIONS = {KIND: ("task", "label", "drop")}
 """Options of the kind, see `read_task`."""
-_NUMBERS = ("NUMERIC", "REAL", "INTEGER")
+_NUMBERS = ("NUMERIC", "REAL")
+_INTEGER = re.compile(
+    r"^([ \t]*@attribute[ \t].*[ \t])integer[ \t\r]*$", re.IGNORECASE | re.MULTILINE
+)
 _SPLIT_COLUMNS = ("type", "rowid", "repeat", "fold")
 
 
@@ -129,7 +133,8 @@ def _arff(file: Path) -> dict[str, Any]:
         raise SettingError(f"to read {file}, install liac-arff: pip install 'boostsample[openml]'")
     import arff
 
-    text = _read(file)
+    # liac-arff cuts values of INTEGER, 1.5 to 1; ARFF means any number by it
+    text = _INTEGER.sub(r"\1NUMERIC", _read(file))
     try:
         try:
             return dict(arff.loads(text, return_type=arff.LOD))

@@ -133,6 +133,36 @@ def test_sparse_numbers_stay_sparse(tmp_path: Path) -> None:
     assert [data.classes[code] for code in data.y] == ["p", "n"] * 6
 
 
+@pytest.mark.parametrize("kind", ["INTEGER", "integer \t"])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_values_of_integer_attributes_are_not_cut(
+    tmp_path: Path, is_sparse: bool, kind: str
+) -> None:
+    values = [-0.5, 1.5, 1e12, 0.25] * 3
+    rows: Any = [[value, "pn"[i % 2]] for i, value in enumerate(values)]
+    if is_sparse:
+        rows = [dict(enumerate(row)) for row in rows]
+    write(tmp_path, rows, attributes=[("an Integer", "REAL"), ("class", ["p", "n"])])
+    changed(tmp_path, "datasets/7/dataset.arff", "REAL", kind)
+    X: Any = load_dataset(f"{tmp_path}:kind=openml:task=5").X
+    dense = X.toarray() if is_sparse else X
+    np.testing.assert_array_equal(dense[:, 0], np.array(values, np.float32))
+
+
+def test_labels_of_an_integer_attribute_are_whole_numbers(tmp_path: Path) -> None:
+    rows = [[i / 2, i % 3] for i in range(N)]
+    write(tmp_path, rows, attributes=[("u", "REAL"), ("class", "INTEGER")])
+    data = load_dataset(f"{tmp_path}:kind=openml:task=5")
+    assert data.classes == ("0", "1", "2")
+
+
+def test_infinite_values_of_integer_attributes_are_refused(tmp_path: Path) -> None:
+    rows = [[float("inf") if i == 3 else i, "pn"[i % 2]] for i in range(N)]
+    write(tmp_path, rows, attributes=[("u", "INTEGER"), ("class", ["p", "n"])])
+    with pytest.raises(DataError, match="must be finite"):
+        load_dataset(f"{tmp_path}:kind=openml:task=5")
+
+
 def test_options_choose_other_columns(tmp_path: Path) -> None:
     write(tmp_path)
     data = load_dataset(tmp_path, kind="openml", task=5, label="id", drop=["a colour", -1])
