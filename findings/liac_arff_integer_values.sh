@@ -10,6 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cat > "$folder/read.py" <<'PYTHON'
 import io
+from importlib.metadata import version
 
 import arff
 import sklearn
@@ -29,7 +30,7 @@ read = arff.loads(text)["data"]
 copied = _arff.loads(text)["data"]
 by_scipy = scipy_arff.loadarff(io.StringIO(text))[0].tolist()
 text_row = arff.loads(nan_row)["data"]
-print("liac-arff", arff.__version__, read, text_row)
+print("liac-arff", version("liac-arff"), read, text_row)
 print("scikit-learn", sklearn.__version__, copied)
 print("SciPy", by_scipy)
 assert read == expected, "liac-arff has changed"
