@@ -53,10 +53,11 @@ def _blocks(content: bytes, other: bytes, rng: np.random.Generator) -> bytes:
 
 
 def _parts(join: Callable[[bytes, bytes, bytes, np.random.Generator], bytes]) -> Damage:
-    """What a function makes of three parts of the content."""
+    """What a function makes of three parts of the content, the middle one of few bytes or many."""
 
     def damage(content: bytes, other: bytes, rng: np.random.Generator) -> bytes:
         first, end = sorted(rng.integers(0, len(content) + 1, 2).tolist())
+        end = min(end, first + int(rng.choice([1, 8, 64, 512, 4096, len(content)])))
         return join(content[:first], content[first:end], content[end:], rng)
 
     return damage
