@@ -21,7 +21,7 @@ _CACHE_LINE = 64
 _MOST = 1024
 
 
-def _prefetching(write: int, locality: int) -> Any:
+def _prefetching(locality: int) -> Any:
     @intrinsic
     def _prefetch(typing: Any, array: Any, start: Any) -> Any:
         def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -31,7 +31,7 @@ def _prefetching(write: int, locality: int) -> Any:
             word = ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [byte.type, word, word, word])
             function = builder.module.declare_intrinsic("llvm.prefetch", (byte.type,), kind)
-            options = (ir.Constant(word, number) for number in (write, locality, 1))
+            options = (ir.Constant(word, number) for number in (0, locality, 1))  # to read
             builder.call(function, [byte, *options])
             return context.get_dummy_value()
 
@@ -69,12 +69,11 @@ def _on_stack(typing: Any, size: Any, dtype: Any) -> Any:
     return array(size, dtype), codegen
 
 
-#: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into the
-#: first, which allows few requests at a time; histograms need them. prefetch_to_write: also remove
-#: it from other cores' caches. A place past the end is harmless.
-prefetch = _prefetching(0, 2)
-prefetch_first = _prefetching(0, 3)
-prefetch_to_write = _prefetching(1, 3)
+#: prefetch(array, start): fetch array[start] into the second-level cache. prefetch_first: into
+#: the first, which allows few requests at a time; histograms need them. A place past the end is
+#: harmless.
+prefetch = _prefetching(2)
+prefetch_first = _prefetching(3)
 #: on_stack(size, dtype): a flat array of up to 1024 numbers, not initialised; `size` is a constant
 #: at compile time. Never return it: it ends with the function.
 on_stack: Any = _on_stack if COMPILED else np.empty

@@ -206,11 +206,14 @@ def _splits(file: Path, n: int) -> tuple[tuple[NDArray[np.int64], NDArray[np.int
     columns = [_column(content, names.index(name)) for name in _SPLIT_COLUMNS]
     parts: dict[tuple[int, int], dict[str, list[int]]] = {}
     for kind, row, repeat, fold in zip(*columns, strict=True):
-        part = parts.setdefault((int(repeat), int(fold)), {"TRAIN": [], "TEST": []})
-        if kind not in part or not 0 <= row < n:
+        numbers = row, repeat, fold
+        whole = all(isinstance(value, int | float) and value % 1 == 0 for value in numbers)
+        if kind not in ("TRAIN", "TEST") or not whole or not 0 <= row < n:
             raise DataError(
-                f"{file} must name rows 0 to {n - 1} as TRAIN or TEST, got {kind} {row}"
+                f"{file} must name rows 0 to {n - 1} of numbered repeats and folds as TRAIN or"
+                f" TEST, got {kind} {row} of repeat {repeat}, fold {fold}"
             )
+        part = parts.setdefault((int(repeat), int(fold)), {"TRAIN": [], "TEST": []})
         part[kind].append(int(row))
     return tuple(
         (np.array(sorted(part["TRAIN"]), np.int64), np.array(sorted(part["TEST"]), np.int64))

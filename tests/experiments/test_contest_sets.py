@@ -71,7 +71,7 @@ def test_files_without_a_header_have_numbers_for_names() -> None:
 
 def test_packed_frames_are_read() -> None:
     def packed(**columns: list[object]) -> bytes:
-        return pd.DataFrame(columns).to_parquet(compression="brotli")
+        return bytes(pd.DataFrame(columns).to_parquet(compression="brotli"))
 
     parts = {
         "a/x.brotli": packed(i=[1, 2], y=["p", "q"]),

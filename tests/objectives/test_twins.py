@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families import text_family
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
@@ -186,6 +188,13 @@ def test_two_classes(objective: str) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     n = 60 if objective == "rank" else len(y)  # the twin of rank takes n * n steps a feature
     compare(X[:n].astype(np.float32), encode(y[:n], 2), objective, "stump", 200)
+
+
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "samme"])
+def test_letter(objective: str, data_dir: Path) -> None:
+    data = load_dataset("letter", data_dir=data_dir, download=False)
+    X, y = data.X[:5000], data.y[:5000]
+    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", 60)
 
 
 @pytest.mark.parametrize("objective", ["mh", *LABELS])
