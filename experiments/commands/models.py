@@ -169,6 +169,7 @@ def fit(
     from boostsample.estimator import BoostSampleClassifier
     from boostsample.experiments.fitting.table_models import (
         describe_model,
+        fit_rows,
         held_out_fits,
         held_out_score,
         read_training_table,
@@ -203,7 +204,7 @@ def fit(
         print_line(f"dry run: one round on {n_rows:,} rows; nothing is written")
         return
     began = time.perf_counter()
-    model.fit(rows.X, rows.y, init_model=start)
+    fit_rows(model, rows, start=start)
     seconds = time.perf_counter() - began
     try:
         model.save(output, overwrite=overwrite)

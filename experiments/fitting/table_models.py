@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.checks import budget_looks, check_integer
-from boostsample.classifier.defaults import chooses_rounds
+from boostsample.classifier.defaults import choose_objective, chooses_rounds
 from boostsample.classifier.inputs.frames import is_frame, is_number
 from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
@@ -41,7 +41,7 @@ from boostsample.family import Family
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
-from boostsample.registry import column_families, default_families
+from boostsample.registry import column_families, default_families, make_objective
 
 _TRIED_ROWS = 200
 """Rows of each class that a dry run trains on."""
@@ -64,7 +64,7 @@ class TrainingTable:
     """Rows to train on: their file, X, and class values y of the target.
 
     X is a data frame, or the array or sparse matrix of a file that is no table. `families` are
-    those of columns whose names X itself does not have.
+    those of columns whose names X itself does not have; `queries` (n,) those of a svmlight file.
     """
 
     path: Path
@@ -72,6 +72,7 @@ class TrainingTable:
     X: Any
     y: NDArray[Any]
     families: tuple[Family, ...] | None = None
+    queries: NDArray[np.int64] | None = None
 
     def lines(self) -> list[str]:
         """What it holds, in words."""
@@ -134,13 +135,29 @@ def read_training_table(
             else:
                 families = tuple(default_families(X.shape[1:], **named))
         where = "labels" if target is None else f"labels {target}"
-        return TrainingTable(_file_of(path), where, X, matrix.y, families)
+        return TrainingTable(_file_of(path), where, X, matrix.y, families, matrix.groups)
     assert target is not None
     frame = read_table(path, label=target, drop=drop, category=category)
     file = _file_of(path)
     X, y = split_label(frame, target, file)
     check_row_numbers(X, file)
     return TrainingTable(file, f"target {target}", X, y)
+
+
+def fit_rows(
+    model: BoostSampleClassifier,
+    table: TrainingTable,
+    rows: NDArray[np.intp] | None = None,
+    start: BoostSampleClassifier | None = None,
+) -> BoostSampleClassifier:
+    """Fit on some rows of a table, or on all; an objective that ranks does so within queries."""
+    X, y, queries = table.X, table.y, table.queries
+    if queries is not None and not make_objective(choose_objective(model.objective)).ranks:
+        queries = None
+    if rows is not None:
+        X, y = _rows_at(X, rows), y[rows]
+        queries = None if queries is None else queries[rows]
+    return model.fit(X, y, init_model=start, groups=queries)
 
 
 def try_out(
@@ -161,7 +178,7 @@ def try_out(
     first = np.searchsorted(codes[order], codes[order])
     some = np.sort(order[np.arange(order.size) - first < _TRIED_ROWS])
     few = clone(model).set_params(n_rounds=1, checkpoint=None, verbose=False)
-    few.fit(_rows_at(table.X, some), table.y[some], init_model=start)
+    fit_rows(few, table, some, start)
     return int(some.size)
 
 
@@ -294,32 +311,49 @@ def held_out_fits(table: TrainingTable) -> int:
 def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
     """Metrics of rows that fits with the settings of the model have not seen, in words.
 
-    A fit leaves out a fifth of the rows of each class and predicts them. Up to `_CROSS_CHECKED`
-    rows there are five such fits, and every row is predicted once, except that of a class with one
-    row, which is never left out. DataError or SettingError if the other rows are too few.
+    A fit leaves out a fifth of the rows of each class and predicts them, or a fifth of the queries.
+    Up to `_CROSS_CHECKED` rows there are five such fits, and every row is predicted once, except
+    that of a class with one row, which is never left out. DataError or SettingError if the other
+    rows are too few.
     """
     codes = class_codes(table.y, model.classes_)
     n_fits = held_out_fits(table)
-    order = np.random.default_rng(0).permutation(codes.size)
-    order = order[np.argsort(codes[order], kind="stable")]
-    order = order[np.bincount(codes)[codes[order]] > 1]
-    if order.size < _FOLDS:
-        raise DataError(
-            f"at least {_FOLDS} rows of classes with more rows are needed, got {order.size}"
-        )
+    fold_of = _folds(codes, table.queries)
     parts = []
     for fold in range(n_fits):
-        held = order[fold::_FOLDS]
-        others = np.setdiff1d(np.arange(codes.size), held)
+        held, others = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
+        if np.unique(codes[others]).size < len(model.classes_):
+            raise DataError(f"a class has no row outside of {held.size:,} rows of whole queries")
         fitted = clone(model).set_params(checkpoint=None, verbose=False)
         with warnings.catch_warnings(action="ignore"):  # the fit of the model has warned
-            fitted.fit(_rows_at(table.X, others), table.y[others])
+            fit_rows(fitted, table, others)
         parts.append(_evaluation(fitted, "", _rows_at(table.X, held), codes[held]))
     joined: Any = zip(*((part.truth, part.predicted, part.chances) for part in parts), strict=True)
     whole = Evaluation("", parts[0].classes, *map(np.concatenate, joined))
     how = f"{n_fits} fits without them" if n_fits > 1 else "a fit without them"
     rows = f"{whole.truth.size:,} of {codes.size:,} rows"
     return f"held out: {rows}, predicted by {how}: {whole.summary()}"
+
+
+def _folds(codes: NDArray[np.int64], queries: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The fold that leaves out each row, -1 for none; DataError if rows or queries are too few."""
+    rng = np.random.default_rng(0)
+    if queries is not None:
+        numbers = np.unique(queries, return_inverse=True)[1]
+        n_queries = int(numbers.max()) + 1
+        if n_queries < _FOLDS:
+            raise DataError(f"at least {_FOLDS} queries are needed, got {n_queries}")
+        return np.asarray(rng.permutation(n_queries)[numbers] % _FOLDS, np.int64)
+    order = rng.permutation(codes.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    order = order[np.bincount(codes)[codes[order]] > 1]
+    if order.size < _FOLDS:
+        raise DataError(
+            f"at least {_FOLDS} rows of classes with more rows are needed, got {order.size}"
+        )
+    fold_of = np.full(codes.size, -1)
+    fold_of[order] = np.arange(order.size) % _FOLDS
+    return fold_of
 
 
 def describe_model(model: BoostSampleClassifier, start: BoostSampleClassifier | None) -> list[str]:

@@ -266,3 +266,45 @@ def test_cells_of_anndata_files(cli: CommandLine) -> None:
     few = "--rounds 2 --repeats 1 --strategies laminating --quiet --results r"
     cli("compare", "--data", f"{file}:label=kind:layer=messy", *few.split())
     assert len(read_results("r").rows) == 1
+
+
+def test_queries_of_a_file_are_those_of_the_fit(cli: CommandLine, table: tuple[Any, Any]) -> None:
+    X, y = table
+    queries = np.arange(120) // 6
+    dump_svmlight_file(sparse.csr_array(X), y, "ranked.svmlight", query_id=queries)
+    cli("fit ranked.svmlight --objective rank --rounds 9 --no-check --quiet -o ranked.bsm")
+    cli("fit ranked.svmlight --rounds 9 --no-check --quiet -o classes.bsm")
+    X32, scores = X.astype(np.float32), dict[str, Any]()
+    for file, objective, groups in (
+        ("ranked.bsm", "rank", queries),
+        ("classes.bsm", "auto", None),
+    ):
+        model = BoostSampleClassifier(objective=objective, n_rounds=9, random_state=0)
+        scores[file] = BoostSampleClassifier.load(file).decision_function(X32)
+        wanted = model.fit(X32, y, groups=groups).decision_function(X32)
+        np.testing.assert_array_equal(scores[file], wanted)
+    model = BoostSampleClassifier(objective="rank", n_rounds=9, random_state=0).fit(X32, y)
+    assert not np.array_equal(model.decision_function(X32), scores["ranked.bsm"])
+
+
+def test_held_out_queries_are_whole(cli: CommandLine) -> None:
+    """Equal rows of a query, with a class by chance: its other rows would tell it."""
+    rng = np.random.default_rng(0)
+    queries = np.repeat(np.arange(60), 4)
+    X, y = rng.normal(size=(60, 3))[queries], (rng.random(60) < 0.5)[queries]
+    for name, numbers in (("rows", None), ("queries", queries)):
+        dump_svmlight_file(X, y, f"{name}.svmlight", query_id=numbers)
+        text = cli(f"fit {name}.svmlight --rounds 60 --learner tree --quiet -o {name}.bsm")
+        error = float(text.split(": error ")[1].split(" %")[0])
+        assert (error > 30) == (name == "queries"), text
+
+
+def test_few_queries_have_no_held_out_score(cli: CommandLine, table: tuple[Any, Any]) -> None:
+    X, y = table
+    dump_svmlight_file(sparse.csr_array(X), y, "few.svmlight", query_id=np.arange(120) // 30)
+    cli("fit few.svmlight --rounds 2 --quiet -o few.bsm")
+    assert "no held-out score: at least 5 queries are needed, got 4" in cli.err
+    queries = np.where(y == 1, 0, np.arange(120))
+    dump_svmlight_file(sparse.csr_array(X), y, "one.svmlight", query_id=queries)
+    cli("fit one.svmlight --rounds 2 --quiet -o one.bsm")
+    assert "no held-out score: a class has no row outside of" in cli.err
