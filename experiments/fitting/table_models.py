@@ -16,6 +16,7 @@ from sklearn.base import clone
 from boostsample.checks import budget_looks, check_integer
 from boostsample.classifier.defaults import choose_objective, chooses_rounds
 from boostsample.classifier.inputs.frames import is_frame, is_number
+from boostsample.classifier.inputs.held_rows import query_folds
 from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
 from boostsample.estimator import BoostSampleClassifier
@@ -323,7 +324,7 @@ def held_out_score(model: BoostSampleClassifier, table: TrainingTable) -> str:
     for fold in range(n_fits):
         held, others = np.flatnonzero(fold_of == fold), np.flatnonzero(fold_of != fold)
         if np.unique(codes[others]).size < len(model.classes_):
-            raise DataError(f"a class has no row outside of {held.size:,} rows of whole queries")
+            raise DataError("a fifth of the queries has all rows of a class")
         fitted = clone(model).set_params(checkpoint=None, verbose=False)
         with warnings.catch_warnings(action="ignore"):  # the fit of the model has warned
             fit_rows(fitted, table, others)
@@ -339,11 +340,10 @@ def _folds(codes: NDArray[np.int64], queries: NDArray[np.int64] | None) -> NDArr
     """The fold that leaves out each row, -1 for none; DataError if rows or queries are too few."""
     rng = np.random.default_rng(0)
     if queries is not None:
-        numbers = np.unique(queries, return_inverse=True)[1]
-        n_queries = int(numbers.max()) + 1
-        if n_queries < _FOLDS:
-            raise DataError(f"at least {_FOLDS} queries are needed, got {n_queries}")
-        return np.asarray(rng.permutation(n_queries)[numbers] % _FOLDS, np.int64)
+        different, numbers = np.unique(queries, return_inverse=True)
+        if different.size < _FOLDS:
+            raise DataError(f"at least {_FOLDS} queries are needed, got {different.size}")
+        return query_folds(numbers, _FOLDS, rng)
     order = rng.permutation(codes.size)
     order = order[np.argsort(codes[order], kind="stable")]
     order = order[np.bincount(codes)[codes[order]] > 1]

@@ -238,7 +238,7 @@ def test_of_equal_edges_a_cut_that_divides_wins(
 ) -> None:
     rng = np.random.default_rng(n_labels)
     how: dict[str, Any] = {"rough": rough, "rows_a_bin": 64, "two_sided": two_sided}
-    for trial in range(20 if COMPILED else 5):
+    for trial in range(50 if COMPILED else 5):
         n, least, most = int(rng.integers(1, 70)), int(rng.integers(0, 3)), rng.integers(3, 9)
         bins = rng.integers(least, most, (3, n)).astype(np.uint8) * rng.choice([1, 30])
         weights = rng.choice([-1, 1], (n, n_labels))  # whole numbers: no sum rounds

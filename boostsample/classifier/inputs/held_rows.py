@@ -71,8 +71,8 @@ class FitRows(NamedTuple):
         if self.queries is None:
             held = folds(self.labels, n_members, rng, multi_label)
         else:
-            order = rng.permutation(int(self.queries.max()) + 1)[self.queries]
-            held = [np.flatnonzero(order % n_members == at) for at in range(n_members)]
+            fold_of = query_folds(self.queries, n_members, rng)
+            held = [np.flatnonzero(fold_of == at) for at in range(n_members)]
         return self._replace(held=tuple(held) if all(part.size for part in held) else ())
 
     def joined(
@@ -176,6 +176,13 @@ def folds(
     """Positions of the rows of each fold, ascending; of every class in each as of `held_out`."""
     order = _by_label(labels, rng, multi_label)
     return [np.sort(order[at::n_folds]) for at in range(n_folds)]
+
+
+def query_folds(
+    queries: NDArray[np.int64], n_folds: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The fold of each row (n,), whole queries in each; they are numbered 0, 1, ..."""
+    return np.asarray(rng.permutation(int(queries.max()) + 1)[queries] % n_folds, np.int64)
 
 
 def _by_label(

@@ -53,12 +53,12 @@ def test_the_folder_is_that_of_the_command(cli: CommandLine) -> None:
 
 def test_instances_of_own_classes_have_the_same_rows_in_processes() -> None:
     strategies = [Mine(), Mine(3), UCB(exploration=0.5)]
-    here, elsewhere = (
+    one_process, processes = (
         compare("chess(d=3,n=90)", strategies=strategies, backend=backend, **ROUNDS)
         for backend in ("serial", "loky")
     )
-    assert timeless(here) == timeless(elsewhere)
-    names = [(row["strategy"], row["settings"]) for row in here.rows[::4]]
+    assert timeless(one_process) == timeless(processes)
+    names = [(row["strategy"], row["settings"]) for row in one_process.rows[::4]]
     assert names == [("Mine", ""), ("Mine", "n_features=3"), ("ucb", "exploration=0.5")]
 
 
