@@ -53,6 +53,7 @@ class _Held(NamedTuple):
 class Step:
     """One weak-learner search, as a strategy sees it."""
 
+    # Two underscores: Python mangles the names, so that a strategy does not reach them by accident.
     __slots__ = ("__families", "__ledger", "__notes", "__open", "__place", "__plans", "__records",
                  "__rng", "__rows", "__samples", "__size", "__whole")  # fmt: skip
 
@@ -214,14 +215,14 @@ class Step:
         self.__check_open()
         if not np.iterable(sizes):
             raise SettingError(f"sizes must be a sequence of integers, got {sizes!r}; see draw")
-        wanted, least = list[int](), 1
+        checked, least = list[int](), 1
         for size in sizes:
             least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
-            wanted.append(min(least, self.n_examples))
-        most = max((size for size in wanted if size < self.n_examples), default=self.n_examples)
+            checked.append(min(least, self.n_examples))
+        most = max((size for size in checked if size < self.n_examples), default=self.n_examples)
         self.__ledger.cost += draw_cost(scheme, most, *self.__size)
-        drawn = self.__rows.nested_samples(wanted, scheme, self.__rng)
-        return [self.__hold(*pair, scheme) for pair in zip(drawn, wanted, strict=True)]
+        drawn = self.__rows.nested_samples(checked, scheme, self.__rng)
+        return [self.__hold(*pair, scheme) for pair in zip(drawn, checked, strict=True)]
 
     def draw_shuffled(self) -> Sample:
         """All examples with their exact weights, each with the features of another; costs no looks.
@@ -282,6 +283,7 @@ class Step:
         n = check_integer("n", n, 1, hint="draw at least one label")
         if n >= n_labels:
             return np.arange(n_labels)
+        # A draw of n labels needs n chances above 0.
         masses = np.maximum(self.__rows.label_masses(), np.finfo(np.float64).tiny)
         drawn = self.__rng.choice(n_labels, n, replace=False, p=masses / masses.sum())
         return np.asarray(np.sort(drawn))
@@ -338,10 +340,10 @@ class Step:
         SettingError
             If the counts are not one for each family, or out of range.
         """
-        wanted = self.__check_counts(counts)
-        members = sample_tile_members(self.__families, wanted, self.__rng)
+        of_families = self.__check_counts(counts)
+        members = sample_tile_members(self.__families, of_families, self.__rng)
         if members is None:
-            return sample_members(self.__families, wanted, self.__rng)
+            return sample_members(self.__families, of_families, self.__rng)
         return members
 
     def search(
@@ -383,13 +385,14 @@ class Step:
             If the sample is of another step, or the step has ended.
         """
         held = self.__held(sample)
-        wanted = check_features(features, self.n_features)
+        checked = check_features(features, self.n_features)
         some = None if labels is None else self.__check_labels(labels)
-        self.__ledger.charge(wanted.size * held.size, purpose)
-        self.__count_cost(wanted, held.size, some)
-        stumps = held.rows.search(wanted) if some is None else held.rows.search(wanted, some)
+        # The size is that of the loop's record, which a strategy cannot change.
+        self.__ledger.charge(checked.size * held.size, purpose)
+        self.__count_cost(checked, held.size, some)
+        stumps = held.rows.search(checked) if some is None else held.rows.search(checked, some)
         if sample.scheme != SHUFFLED:
-            stages = [(wanted.size, held.size)]
+            stages = [(checked.size, held.size)]
             self.__records.append(_Searched(stumps, stages, purpose, some is None))
         return _frozen_copy(stumps)
 
@@ -460,13 +463,13 @@ class Step:
             Of each stage. Costs, and errors, are those of `race`.
         """
         others = check_features(again, self.n_features) if np.size(again) else NO_FEATURES
-        found = list[Stumps]()
+        of_stages = list[Stumps]()
         for record in self.__race(features, stages, others, scheme, purpose):
             first = 0
             for q, _ in record.stages:
-                found.append(_frozen_copy(record.stumps[first : first + q]))
+                of_stages.append(_frozen_copy(record.stumps[first : first + q]))
                 first += q
-        return found
+        return of_stages
 
     def __race(
         self,
@@ -476,38 +479,37 @@ class Step:
         scheme: str,
         purpose: str,
     ) -> list[_Searched]:
-        """The records of a race."""
         self.__check_open()
-        wanted = check_features(features, self.n_features)
+        candidates = check_features(features, self.n_features)
         n = self.n_examples
-        plan = _check_stages(stages, wanted.size, n)
+        plan = _check_stages(stages, candidates.size, n)
         known_scheme(scheme)
         self.__ledger.charge(sum([q * size for q, size in plan]), purpose)
         drawn = [stage for stage in plan if stage[1] < n]
         self.__ledger.cost += draw_cost(scheme, drawn[-1][1] if drawn else n, *self.__size)
         join, rows = max(1, len(plan) - 2), self.__rows
-        found: list[_Searched] = []
+        records: list[_Searched] = []
         if drawn and scheme == "order":
-            stumps = rows.race(wanted, drawn, self.__rng, again, join)
+            stumps = rows.race(candidates, drawn, self.__rng, again, join)
             if stumps is not None:
-                found.append(_Searched(stumps, drawn, purpose))
+                records.append(_Searched(stumps, drawn, purpose))
                 self.__ledger.cost += sum([search_cost(*stage, *self.__size) for stage in drawn])
-        done = len(drawn) if found else 0
-        if found and done < len(plan):
-            wanted = _best_first(found[-1].stumps, drawn[-1][0])
+        done = len(drawn) if records else 0
+        if records and done < len(plan):
+            candidates = _best_first(records[-1].stumps, drawn[-1][0])
         sizes = [size for _, size in plan[done:]]
         samples = rows.nested_samples(sizes, scheme, self.__rng) if sizes else []
         for at, sample in enumerate(samples, done):
             q, size = plan[at]
-            candidates = wanted[:q]
+            searched = candidates[:q]
             if at == join and again.size:
-                candidates = _joined(again, candidates)
-            stumps = sample.search(candidates)
-            self.__count_cost(candidates, size)
-            found.append(_Searched(stumps, [plan[at]], purpose))
-            wanted = _best_first(stumps, q)
-        self.__records += found
-        return found
+                searched = _joined(again, searched)
+            stumps = sample.search(searched)
+            self.__count_cost(searched, size)
+            records.append(_Searched(stumps, [plan[at]], purpose))
+            candidates = _best_first(stumps, q)
+        self.__records += records
+        return records
 
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.
@@ -551,6 +553,7 @@ class Step:
 
     def __held(self, sample: Sample) -> _Held:
         self.__check_open()
+        # By identity: a sample that was made by hand equals one of this step.
         held = self.__samples.get(id(sample))
         if held is None or held.sample is not sample:
             raise StrategyError(
@@ -566,7 +569,6 @@ class Step:
             )
 
     def __check_labels(self, labels: ArrayLike) -> NDArray[np.int64]:
-        """The labels of `search`."""
         some = np.asarray(labels)
         good = some.ndim == 1 and some.size and some.dtype.kind in "iu"
         if (
@@ -580,16 +582,15 @@ class Step:
         return some.astype(np.int64)
 
     def __check_counts(self, counts: Sequence[int]) -> list[int]:
-        """The counts of `sample_members`."""
-        wanted, families = list(counts), self.__families
-        if len(wanted) != len(families):
+        counts, families = list(counts), self.__families
+        if len(counts) != len(families):
             raise SettingError(
-                f"counts must be one for each of the {len(families)} families, got {len(wanted)}; "
+                f"counts must be one for each of the {len(families)} families, got {len(counts)}; "
                 "use 0 for a family that is left out"
             )
         return [
             check_integer(f"counts[{k}]", count, 0, family.size)
-            for k, (family, count) in enumerate(zip(families, wanted, strict=True))
+            for k, (family, count) in enumerate(zip(families, counts, strict=True))
         ]
 
     def __check_stumps(self, stumps: Stumps) -> Stumps:

@@ -29,7 +29,7 @@ from boostsample.step import Step
 from boostsample.strategies.successive_halving import Stage, first_features
 from boostsample.strategy import Outcome, Strategy, Stump
 
-#: The rewards that the first variance counts as.
+#: Rewards that the first variance counts as.
 _FIRST_COUNT = 10
 
 
@@ -60,6 +60,7 @@ class LearnedSearch(Strategy):
             self.node_chosen_ = np.append(self.node_chosen_, outcome.feature)
             return
         self.chosen_ = np.append(self.chosen_, outcome.feature)
+        # The reward of an edge of 1 is infinite.
         if outcome.search or not 0.0 < outcome.edge < 1.0:
             return
         reward = -0.5 * math.log1p(-(outcome.edge**2))
@@ -72,7 +73,7 @@ class LearnedSearch(Strategy):
             change = relative - mean
             self.variance_ += (change**2 - self.variance_) / (_FIRST_COUNT + math.sqrt(t))
         for arms, arm in ((self.arms_, self.arm_), (self.memory_, self.remember_)):
-            arms[1] *= ((t - 1) / t) ** 2
+            arms[1] *= ((t - 1) / t) ** 2  # makes (s / (t - 1))^2 of a round s (s / t)^2
             arms[1, arm] += 1.0
             arms[0, arm] += (relative - arms[0, arm]) / arms[1, arm]
 
@@ -98,6 +99,7 @@ class LearnedSearch(Strategy):
         t = chosen.size
         if not remember or not t:
             return np.empty(0, np.int64)
+        # P(t sqrt(u) < s) = (s / t)^2, so that search s has the probability (2 s - 1) / t^2.
         again = chosen[(t * np.sqrt(rng.random(n))).astype(np.int64)]
         different = dict.fromkeys(again.tolist())
         return np.fromiter(different, np.int64, len(different))[: n // 2]

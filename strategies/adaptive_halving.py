@@ -75,10 +75,11 @@ class AdaptiveHalving(LearnedSearch):
         self.arm_ = n_stages - 1
         step.note(n_stages=n_stages)
         features, stages = self.features_of_round(step, halving_stages(n_stages, *size))
-        found = step.race_again(features, self.runners_up_, stages, self.scheme)
-        best, self.runners_up_ = found[-1].best(), np.empty(0, np.int64)
-        if len(found) > 1:
-            runners_up = found[-2].feature[np.argsort(-found[-2].edge, kind="stable")]
+        of_stages = step.race_again(features, self.runners_up_, stages, self.scheme)
+        best, self.runners_up_ = of_stages[-1].best(), np.empty(0, np.int64)
+        if len(of_stages) > 1:
+            before = of_stages[-2]
+            runners_up = before.feature[np.argsort(-before.edge, kind="stable")]
             self.runners_up_ = runners_up[runners_up != best.feature]
         return best
 

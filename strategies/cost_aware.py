@@ -88,7 +88,7 @@ class CostAware(LearnedSearch):
             noise = spread * step.rng.standard_normal(worth.size)
             worth = np.where(known, means + noise, _HOPE * means[best])
         elif not self.n_rewards_:
-            worth = np.ones(means.size)
+            worth = np.ones(means.size)  # the cheapest plan
         self.arm_ = int((worth / self.costs_).argmax())
         q, size = self.plans_[self.arm_].tolist()
         if not step.whole:

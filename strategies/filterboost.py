@@ -52,9 +52,9 @@ class FilterBoost(Strategy):
 
     def choose(self, step: Step) -> Stump:
         """Draw examples and features, search."""
-        wanted = math.ceil(self.examples_factor * math.log(step.round + 3))
+        n_filtered = math.ceil(self.examples_factor * math.log(step.round + 3))
         most = step.budget // min(_LEAST_FEATURES, step.n_features, step.budget)
-        sample = step.draw(min(wanted, most), "filter")
+        sample = step.draw(min(n_filtered, most), "filter")
         n = min(step.n_features, step.budget // sample.size)
         features = step.rng.choice(step.n_features, size=n, replace=False, shuffle=False)
         return step.search(features, sample).best()

@@ -87,15 +87,15 @@ class Laminating(Strategy):
         return stumps.best()
 
 
-def _affordable(wanted: int | str | None, budget: int) -> int | str | None:
-    """The wanted Q0, or half of it again and again, for nodes of trees whose budget is small."""
-    while isinstance(wanted, int) and wanted > 2 and _first(wanted, budget) < 1:
-        wanted //= 2
-    return wanted
+def _affordable(n_first: int | str | None, budget: int) -> int | str | None:
+    """Q0 as it was set, or half of it again and again, for nodes of trees with small budgets."""
+    while isinstance(n_first, int) and n_first > 2 and _first(n_first, budget) < 1:
+        n_first //= 2
+    return n_first
 
 
 def laminating_stages(
-    wanted: int | str | None, n_examples: int, n_features: int, budget: int
+    n_first: int | str | None, n_examples: int, n_features: int, budget: int
 ) -> list[Stage]:
     """Features and examples of each stage, within the budget: [(Q0, T0), ...].
 
@@ -105,15 +105,16 @@ def laminating_stages(
     [(7, 29)]
     """
     most = 1 << (n_features.bit_length() - 1)
-    if wanted is None:
+    if n_first is None:
         q = min(_PREFERRED, most)
         while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:
             q //= 2
+        # A last stage of more than N examples would leave looks: more features spend them.
         while 2 * q <= most and _first(2 * q, budget) >= _LEAST_EXAMPLES:
             if _last(q, budget) <= n_examples:
                 break
             q *= 2
-    elif wanted == "all":
+    elif n_first == "all":
         q = min(2, n_features)
         for n in range(_halvings(n_features), 0, -1):  # the most features of n halvings
             paid = min(n_features, (2 << n) - 1, budget // (_LEAST_OF_ALL * n))
@@ -121,7 +122,7 @@ def laminating_stages(
                 q = paid
                 break
     else:
-        q = check_integer("n_features", wanted, 2, n_features, hint="all, or None for a choice")
+        q = check_integer("n_features", n_first, 2, n_features, hint="all, or None for a choice")
         if q & (q - 1):
             raise SettingError(
                 f"n_features must be a power of two, got {q}; laminating chooses one if it is None"
@@ -133,7 +134,7 @@ def laminating_stages(
             f"is {budget}; raise the budget or start from fewer features"
         )
     stages = [(q >> s, min(first << s, n_examples)) for s in range(_halvings(q))]
-    if wanted is None or wanted == "all":
+    if n_first is None or n_first == "all":
         stages = stages_that_spend(stages, n_examples, n_features, budget)
     return stages
 

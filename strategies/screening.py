@@ -50,6 +50,7 @@ _MANY = 5000
 _LARGE_POOL, _POWER = 10, 3
 """Of a pool of more than so many searches, columns are drawn by this power of their excess."""
 _TAIL, _LEAST_TAIL = 0.1, 20
+"""Part of the shuffled edges that the tail is fitted to, and the fewest edges of a fit."""
 _ROUNDING = 1e-6
 """Edges are equal up to this share."""
 _GROWTH = 3
@@ -120,6 +121,7 @@ class Screening(Strategy):
     def _continue_pass(self, step: Step) -> Stumps:
         """Search columns that are left on all examples, and some on shuffled ones."""
         most = max(step.budget // step.n_examples, 1)
+        # One search in eleven is of shuffled examples, and what all columns leave.
         n_shuffled = max(-(-most // 11), most - self.left_.size) if most > 1 else 0
         n_shuffled = min(n_shuffled, _SHUFFLED - self.shuffled_.size)
         part, self.left_ = np.split(self.left_, [most - n_shuffled])
@@ -177,6 +179,7 @@ def n_significant(
     n_tail = max(int(_TAIL * ordered.size), _LEAST_TAIL // 2)
     squares = ordered[-n_tail:] ** 2
     least = edges.astype(float) * (1.0 - _ROUNDING)
+    # By rank below the tail, and by the fit beyond it, where no shuffled edge may lie.
     at = (ordered.size - np.searchsorted(ordered, least) + 0.5) / (ordered.size + 1)
     excess = least**2 - squares[0]
     scale = max(float(np.mean(squares - squares[0])), 1e-12)

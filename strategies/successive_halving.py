@@ -160,7 +160,7 @@ def stages_that_spend(
         bracket = halving_stages(most_stages(*size, 2, _LEAST_EXAMPLES), *size, 2)
         if spends_budget(bracket, n_examples, n_features, budget):
             return bracket
-    q = max(10, budget // n_examples)
+    q = max(10, budget // n_examples)  # as of `uniform-naive`
     return [search_that_spends(q, n_examples, n_features, budget)]
 
 

@@ -64,11 +64,11 @@ class UniformNaive(Strategy):
 
 
 def searched_features(
-    wanted: int | None, n_examples: int, n_features: int, budget: int, *, share: int = 1
+    n_set: int | None, n_examples: int, n_features: int, budget: int, *, share: int = 1
 ) -> int:
-    """Q of searches on about N / `share` examples, or fewer than wanted in nodes of trees."""
-    if wanted is not None:
-        return min(wanted, n_features, budget)
+    """Q of searches on about N / `share` examples, or fewer than were set in nodes of trees."""
+    if n_set is not None:
+        return min(n_set, n_features, budget)
     q = max(10, share * budget // n_examples)
     return search_that_spends(q, n_examples, n_features, budget)[0]
 
@@ -100,7 +100,7 @@ def search_that_spends(
         (more, min(budget // more, n_examples))
         for more in range(q + 1, min(n_features, budget) + 1)
     )
-    for search in chain([(q, t)], longer, wider):
+    for search in chain([(q, t)], longer, wider):  # Q as it is, then fewer, then more features
         if spends_budget([search], n_examples, n_features, budget):
             return search
     return q, t

@@ -84,7 +84,7 @@ class UniformQ1(UniformNaive):
             picked = step.rng.integers(n_families, size=n)
         counts = np.bincount(picked, minlength=n_families)
         sizes = np.array([family.size for family in step.families])
-        while excess := int(np.maximum(counts - sizes, 0).sum()):
+        while excess := int(np.maximum(counts - sizes, 0).sum()):  # more than a family has
             counts = np.minimum(counts, sizes)
             picked = step.rng.choice(np.flatnonzero(counts < sizes), excess)
             counts += np.bincount(picked, minlength=n_families)

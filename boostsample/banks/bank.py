@@ -30,7 +30,7 @@ from boostsample.kernels.rare_rows import RareRows
 from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads import n_threads
 
-_EVERYTHING = 2**62
+_EVERYTHING = 2**62  # features: no limit
 
 
 class View(NamedTuple):
@@ -255,7 +255,7 @@ class FeatureBank(Bank):
         if self._tiles is None:
             return self
         other = copy.copy(self)
-        other._tiles = self._tiles.user()
+        other._tiles = self._tiles.user()  # gathered bins are overwritten by the next search
         return other
 
     def compile(self) -> None:
@@ -363,6 +363,7 @@ class FeatureBank(Bank):
 
     def threshold(self, feature: int, b: int) -> float:
         """Raw threshold of index b; as of `Bank`, in less time."""
+        # The way without an array of cuts; errors and b = 1 are left to `Bank`.
         if 0 <= feature < self.n_features and 1 < b < self.n_bins[feature]:
             self._check_once([feature])
             return float(self.cuts[feature, b - 2])
@@ -389,10 +390,10 @@ def feature_checksums(bins: NDArray[np.uint8], cuts: NDArray[np.float32]) -> NDA
     return np.array([(zlib.crc32(b.data), zlib.crc32(c.data)) for b, c in pairs], np.uint32)
 
 
-def digest_of_examples(X: Any, what: str) -> str:
+def digest_of_examples(X: Any, user: str) -> str:
     """Checksum of an array of numbers or texts, a sparse matrix in any format, or a ColumnTable.
 
-    SettingError if X holds other objects; `what` says what needs the checksum.
+    SettingError if X holds other objects, which names the `user` of the checksum.
     """
     if isinstance(X, ColumnTable):
         return X.digest()
@@ -403,7 +404,7 @@ def digest_of_examples(X: Any, what: str) -> str:
         return sha256_of_arrays(X)
     except TypeError as error:
         raise SettingError(
-            f"examples of {what} must be numbers or texts: {error}; use the bank in memory"
+            f"examples of {user} must be numbers or texts: {error}; use the bank in memory"
         ) from None
 
 

@@ -35,8 +35,8 @@ _MOST_BINS, _MOST_CHEAP_BINS = 2**31, 2**28
 """Bytes of bins and cuts that are kept if binning them again is dear, and if it is cheap."""
 
 
-def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings of a form of bank, given ones and defaults; SettingError if one is wrong.
+def bank_settings(form: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a form of bank, options and defaults; SettingError if one is wrong.
 
     >>> bank_settings("memory", {"reference": 500})
     {'reference': 500, 'tile_bytes': None}
@@ -44,18 +44,18 @@ def bank_settings(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
     if form not in BANKS:
         raise unknown("bank", form, BANKS)
     rule = "which only strategies take; give one value"
-    refuse_alternatives(f"the {form} bank", given, rule)
-    for name, value in given.items():
+    refuse_alternatives(f"the {form} bank", options, rule)
+    for name, value in options.items():
         if name not in BANKS[form]:
             raise unknown(f"setting of the {form} bank", name, BANKS[form])
         if value is not None or name == "cache_bytes":
             check_integer(f"{name} of the {form} bank", value, 0 if name == "tile_bytes" else 1)
-    return {**BANKS[form], **given}
+    return {**BANKS[form], **options}
 
 
-def bank_record(form: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def bank_record(form: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Form and settings of a bank for records of runs; no `tile_bytes`, which changes no result."""
-    settings = bank_settings(form, given)
+    settings = bank_settings(form, options)
     settings.pop("tile_bytes", None)
     return {"form": form, **settings}
 
@@ -98,8 +98,8 @@ def make_bank(
         raise SettingError(f"bank must be text as in 'lazy:reference=512', got {form!r}")
     if form == AUTO_BANK:
         form = automatic_form(X, sum(family.n_features for family in families))
-    form, given = parse_name(form)
-    chosen = bank_settings(form, {**given, **settings})
+    form, options = parse_name(form)
+    chosen = bank_settings(form, {**options, **settings})
     if form == "lazy":
         return LazyBank(families, X, train_rows, **chosen)
     if form == "columns":

@@ -193,15 +193,15 @@ def bin_features(
     out: NDArray[np.uint8] | None = None,
 ) -> BinnedFeatures:
     """Bins of some features of a family for all rows of X, in `out` if given; cuts from `rows`."""
-    short = family.binned(X, local, rows)
-    if short is None:
+    binned = family.binned(X, local, rows)  # a short cut without float32 values, if there is one
+    if binned is None:
         columns = compute_columns(family, X, local)
         cuts, n_bins = declared_cuts(family, local) or find_cuts(columns, rows)
         return BinnedFeatures(assign_bins(columns, cuts, n_bins, out), cuts, n_bins)
     if out is None:
-        return short
-    out[:] = short.bins
-    return short._replace(bins=out)
+        return binned
+    out[:] = binned.bins
+    return binned._replace(bins=out)
 
 
 def _first_infinite(columns: NDArray[np.float32]) -> tuple[int, int] | None:
@@ -336,6 +336,7 @@ def blocks_by_family(
     `first` are the first features of the families, and the number of all. With a `chunk` above 1, a
     block lies between two successive multiples of `size` in its family.
     """
+    # Features ascend, so that those of a family are a stretch.
     ends = np.searchsorted(features, first).tolist()
     for number, family in enumerate(families):
         start = ends[number]
@@ -388,6 +389,7 @@ def binned_blocks(
     with ThreadPoolExecutor(threads) as pool:
         try:
             while True:
+                # A block more for each thread hides the time in which the caller writes one.
                 fresh = islice(todo, 2 * threads - len(ahead))
                 ahead.extend(pool.submit(binned, *block) for block in fresh)
                 if not ahead:

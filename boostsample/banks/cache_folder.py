@@ -73,7 +73,7 @@ class CacheEntry:
 
 def cache_entries() -> list[CacheEntry]:
     """All feature banks in the cache, the most recently used one first."""
-    found = []
+    entries = []
     for folder in _folders(""):
         header: Mapping[str, Any] = {}
         problem = ""
@@ -83,24 +83,24 @@ def cache_entries() -> list[CacheEntry]:
             problem = str(error)
         with suppress(OSError):  # another process may be removing it
             used = (folder if problem else folder / DISK_HEADER).stat().st_mtime
-            found.append(
+            entries.append(
                 CacheEntry(folder.name, folder, cache_entry_size(folder), used, header, problem)
             )
-    return sorted(found, key=lambda bank: (-bank.last_used, bank.key))
+    return sorted(entries, key=lambda bank: (-bank.last_used, bank.key))
 
 
 def find_cache_entries(keys: list[str] | tuple[str, ...]) -> list[CacheEntry]:
     """The banks whose keys begin with these texts; SettingError if one fits none, or several."""
     known = cache_entries()
-    found = {}
+    by_key = {}
     for key in keys:
         fitting = [bank for bank in known if key and bank.key.startswith(key.lower())]
         if len(fitting) != 1:
             short = ", ".join(bank.key[:12] for bank in fitting or known) or "none"
             rule = "is the beginning of several" if fitting else "is no cached feature bank"
             raise SettingError(f"in the cache folder, {key!r} {rule}; there are: {short}")
-        found[fitting[0].key] = fitting[0]
-    return list(found.values())
+        by_key[fitting[0].key] = fitting[0]
+    return list(by_key.values())
 
 
 def unfinished_in_cache() -> tuple[list[Path], list[Path]]:

@@ -133,8 +133,7 @@ class ColumnBank(Bank):
         cuts = np.empty((features.size, MAX_CUTS), np.float32)
         for start in range(0, features.size, self._bins.n_rows):
             part = slice(start, start + self._bins.n_rows)
-            kept = self._kept(features[part])
-            cuts[part] = self._cuts[kept]
+            cuts[part] = self._cuts[self._kept(features[part])]
         return cuts
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
@@ -142,8 +141,7 @@ class ColumnBank(Bank):
         taken = np.empty((features.size, rows.size), np.uint8)
         for start in range(0, features.size, self._bins.n_rows):
             part = slice(start, start + self._bins.n_rows)
-            kept = self._kept(features[part])
-            taken[part] = self._bins.rows[kept[:, None], rows]
+            taken[part] = self._bins.rows[self._kept(features[part])[:, None], rows]
         return taken
 
     def column(self, feature: int) -> NDArray[np.uint8]:
@@ -160,23 +158,24 @@ class ColumnBank(Bank):
         at = self._bins.find(features)
         if at.min(initial=0) >= 0:
             return at
-        wanted, inverse = np.unique(features, return_inverse=True)
-        if wanted.size > self._bins.n_rows:
+        different, inverse = np.unique(features, return_inverse=True)
+        if different.size > self._bins.n_rows:
             raise SettingError(
                 f"in a bank of columns, at most {self._bins.n_rows} features can be viewed at "
-                f"once, got {wanted.size}; view them in parts, or raise cache_bytes"
+                f"once, got {different.size}; view them in parts, or raise cache_bytes"
             )
-        at = self._bins.find(wanted)
+        at = self._bins.find(different)
         new = np.flatnonzero(at < 0)
         n = self._n_threads
         size = chunked_width(self._X, max(_BLOCK_VALUES // self.n_examples, 1), n)
         chunk = getattr(self._X, "column_chunk", 1)
-        parts = [*blocks_by_family(self.families, self.first, wanted[new], size, chunk)]
+        parts = [*blocks_by_family(self.families, self.first, different[new], size, chunk)]
+        # The places found above stay valid: `claim` takes those that were not used for longest.
         for first in range(0, len(parts), n):
             for (_, _, part), binned in self._binned(parts[first : first + n]):
-                chosen = wanted[new[part]]
+                chosen = different[new[part]]
                 at[new[part]] = places = self._bins.claim(chosen)
-                self._rare.sizes[places] = NOT_LISTED
+                self._rare.sizes[places] = NOT_LISTED  # the list of the column before
                 self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
                 self.n_bins[chosen] = binned.n_bins
         return at[inverse]

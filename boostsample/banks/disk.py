@@ -188,11 +188,11 @@ class _Mapped:
         header = npy_header(shape, dtype)
         try:
             with path.open("rb") as stream:
-                found = stream.read(len(header))
+                first_bytes = stream.read(len(header))
             self._map = np.memmap(path, dtype, "r", len(header), shape)
         except (OSError, ValueError) as error:
             raise DamagedBank(f"the disk bank's {path.name} cannot be read: {error}") from error
-        if found != header:
+        if first_bytes != header:
             raise DamagedBank(f"{path.name} does not hold {np.dtype(dtype)} of shape {shape}")
         data = self._map.ctypes.data, False  # the flag means: not read-only
         self.__array_interface__ = {**self._map.__array_interface__, "data": data}

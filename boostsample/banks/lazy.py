@@ -49,10 +49,13 @@ _BLOCK_BYTES = 2**25
 _VIEW_BYTES = 2**26
 """Largest view of a sample, in bytes."""
 _LEAST_CUTS = 1024
+"""Features whose cuts are kept, at least."""
 _FIRST_ROWS = 64
+"""Rows that a cache begins with; it doubles them."""
 _MANY = 2048
 """Features of a family, from all of it, that take its way for many."""
 _SIGN = np.uint32(2**31)
+"""The sign bit of a float32."""
 
 
 class _Block(NamedTuple):
@@ -183,19 +186,20 @@ class LazyBank(Bank):
         Computes what is not in the cache; blocks for a sample are not cached. `rows` are some of
         the reader's rows. Takes at most `most_features` features.
         """
-        wanted, inverse = np.unique(features, return_inverse=True)
+        different, inverse = np.unique(features, return_inverse=True)
         most = self.most_features(None if rows is None else rows.size)
-        if wanted.size > most:
+        if different.size > most:
             raise SettingError(
                 f"in a lazy bank, at most {most} features can be viewed at once, "
-                f"got {wanted.size}; view them in parts, or raise cache_bytes"
+                f"got {different.size}; view them in parts, or raise cache_bytes"
             )
         if rows is None:
-            at = self._whole_columns(wanted)
-            self.n_bins[wanted] = _n_bins(self._column_cuts[at])
+            at = self._whole_columns(different)
+            self.n_bins[different] = _n_bins(self._column_cuts[at])
             return View(self._columns.rows, at[inverse], False, self._column_cuts)
-        bins, cuts = self._room(wanted.size, rows.size), np.empty((wanted.size, MAX_CUTS), "f4")
-        for block, columns in self._sampled(wanted, rows):
+        bins = self._room(different.size, rows.size)
+        cuts = np.empty((different.size, MAX_CUTS), np.float32)
+        for block, columns in self._sampled(different, rows):
             edges, n_bins = self._known_cuts(block) or find_cuts(columns)
             assign_bins(columns, edges, n_bins, bins[block.part])
             cuts[block.part], self.n_bins[block.features] = edges, n_bins
@@ -214,8 +218,8 @@ class LazyBank(Bank):
                 column, first = self.cut(*stump)
                 side[:] = column >= first
         else:
-            wanted, inverse = np.unique(features, return_inverse=True)
-            for block, columns in self._sampled(wanted, rows):
+            different, inverse = np.unique(features, return_inverse=True)
+            for block, columns in self._sampled(different, rows):
                 _write_sides(block.part, inverse, columns, thresholds, sides)
         at, ones = np.arange(features.size), np.ones(features.size, np.int16)
         return View(sides, at, rows is not None), ones
@@ -225,30 +229,31 @@ class LazyBank(Bank):
 
         Valid until the next call. Keeps the raw column if it is computed.
         """
-        wanted, value = np.array([feature]), _raw_values(np.array([threshold]))[0]
-        at = int(self._columns.find(wanted)[0])
+        key, value = np.array([feature]), _raw_values(np.array([threshold]))[0]
+        at = int(self._columns.find(key)[0])
         if at >= 0:
+            # The threshold of a sample's cuts is seldom one of the column's: then the raw values
+            # decide.
             below = int(np.searchsorted(self._column_cuts[at], value))
             if threshold == 1 or self._column_cuts[at, below : below + 1] == value:
                 return self._columns.rows[at], np.int16(1 if threshold == 1 else below + 2)
-        at = int(self._values.find(wanted)[0])
+        at = int(self._values.find(key)[0])
         if at < 0:
-            (block,) = self._blocks(wanted, self._rows.size)
+            (block,) = self._blocks(key, self._rows.size)
             column = self._whole_values(block)[0]
-            (at,) = self._values.claim(wanted)
+            (at,) = self._values.claim(key)
             self._values.rows[at, _as_slice(self._rows) or self._rows] = column
         values = self._values.rows[at]
-        sides = values == values if threshold == 1 else values >= value
-        return sides.view(np.uint8), np.int16(1)
+        return (values >= value).view(np.uint8), np.int16(1)
 
     def sides(
         self, features: NDArray[np.int64], thresholds: NDArray[np.int64], rows: NDArray[Any]
     ) -> NDArray[np.bool_]:
         """As of `Bank`, computed without the caches."""
-        wanted, inverse = np.unique(features, return_inverse=True)
+        different, inverse = np.unique(features, return_inverse=True)
         sides = np.empty((features.size, rows.size), np.uint8)
         X = _select(self._source.X, rows)
-        for block in self._blocks(wanted, rows.size):
+        for block in self._blocks(different, rows.size):
             columns = self._computed(block.family, X, block.local, rows)
             _write_sides(block.part, inverse, columns, thresholds, sides)
         return sides.view(np.bool_)
@@ -271,10 +276,10 @@ class LazyBank(Bank):
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
         """Bins of some features of any examples, by the cuts of whole columns: uint8 (Q, T)."""
-        wanted, inverse = np.unique(features, return_inverse=True)
-        out = np.empty((wanted.size, rows.size), np.uint8)
+        different, inverse = np.unique(features, return_inverse=True)
+        out = np.empty((different.size, rows.size), np.uint8)
         X = _select(self._source.X, rows)
-        for block in self._blocks(wanted, rows.size):
+        for block in self._blocks(different, rows.size):
             cuts = self._cuts_of(block)
             columns = self._computed(block.family, X, block.local, rows)
             assign_bins(columns, cuts, _n_bins(cuts), out[block.part])
@@ -283,15 +288,14 @@ class LazyBank(Bank):
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of the whole columns of some features: float32 (Q, 254)."""
-        wanted, inverse = np.unique(features, return_inverse=True)
-        cuts = np.empty((wanted.size, MAX_CUTS), np.float32)
-        for block in self._blocks(wanted, 1):
+        different, inverse = np.unique(features, return_inverse=True)
+        cuts = np.empty((different.size, MAX_CUTS), np.float32)
+        for block in self._blocks(different, 1):
             cuts[block.part] = self._cuts_of(block)
             self.n_bins[block.features] = _n_bins(cuts[block.part])
         return cuts[inverse]
 
     def _cuts_of(self, block: _Block) -> NDArray[np.float32]:
-        """Cuts of whole columns."""
         known = self._known_cuts(block)
         if known is not None:
             return known[0]
@@ -305,14 +309,14 @@ class LazyBank(Bank):
         new = np.flatnonzero(at < 0)
         if new.size:
             source, local = self._source, block.local[new]
-            found = declared_cuts(block.family, local)
-            if found is None:
+            edges = declared_cuts(block.family, local)
+            if edges is None:
                 if not source.reference_rows.size:
                     return None
                 reads = source.reference, local, source.reference_rows
-                found = find_cuts(self._computed(block.family, *reads))
+                edges = find_cuts(self._computed(block.family, *reads))
             at[new] = claimed = self._cuts.claim(block.features[new])
-            self._cuts.rows[claimed] = found[0]
+            self._cuts.rows[claimed] = edges[0]
         cuts = self._cuts.rows[at]
         return cuts, _n_bins(cuts)
 
@@ -385,7 +389,6 @@ class LazyBank(Bank):
             yield _Block(family, features[part], local, part)
 
     def _room(self, n_features: int, n_rows: int) -> NDArray[np.uint8]:
-        """Work space: uint8 (Q, T)."""
         if self._space.size < n_features * n_rows:
             self._space = np.empty(n_features * n_rows, np.uint8)
         return self._space[: n_features * n_rows].reshape(n_features, n_rows)
@@ -395,6 +398,7 @@ class LazyBank(Bank):
 
         The last sample is kept, since every family reads it in every search on it.
         """
+        # By identity: each draw makes a new array.
         if self._sample is None or self._sample[0] is not rows:
             self._sample = (rows, block_order(self._source.X, self._cache_bytes, rows))
         return self._sample[1]
@@ -407,6 +411,8 @@ def _n_bins(cuts: NDArray[np.float32]) -> NDArray[np.int16]:
 
 def _thresholds_at(values: NDArray[np.float32]) -> NDArray[np.int64]:
     """Thresholds at raw values, in the order of these: int64, above 1."""
+    # Positive float32 numbers have the order of their bits, negative ones the reverse order below
+    # them: the sign bit is set, or all bits are inverted.
     bits = values.view(np.uint32)
     return np.where(bits & _SIGN, ~bits, bits | _SIGN).astype(np.int64)
 
@@ -432,8 +438,7 @@ def _write_sides(
     """
     stumps = np.flatnonzero((inverse >= part.start) & (inverse < part.stop))
     values, least = columns[inverse[stumps] - part.start], _raw_values(thresholds[stumps])
-    least[thresholds[stumps] == 1] = -np.finfo(np.float32).max
-    sides[stumps] = values >= least[:, None]
+    sides[stumps] = values >= least[:, None]  # NaN is below all, -inf included
 
 
 class _RawExamples:

@@ -206,7 +206,7 @@ def bins_of_columns(
     starts = matrix.indptr[columns].astype(np.int64)
     counts = matrix.indptr[columns + 1] - starts
     bins = np.empty((columns.size, matrix.shape[0]), np.uint8)
-    bins[:] = (1 + (cuts <= 0).sum(axis=1)).astype(np.uint8)[:, None]
+    bins[:] = (1 + (cuts <= 0).sum(axis=1)).astype(np.uint8)[:, None]  # of 0, which is not stored
     ends = np.cumsum(counts)
     for goal in range(0, int(counts.sum()), _STORED):  # about so many stored values at a time
         part = slice(*np.searchsorted(ends, [goal, goal + _STORED], "right").tolist())
@@ -214,6 +214,7 @@ def bins_of_columns(
         first = np.cumsum(counts[part]) - counts[part]
         at = np.arange(feature.size) + np.repeat(starts[part] - first, counts[part])
         values = matrix.data[at].astype(np.float32)
+        # The binary search of `assign_bins`, for all values at once.
         n_below = np.zeros(feature.size, np.int64)
         for step in (128, 64, 32, 16, 8, 4, 2, 1):
             last = n_below + (step - 1)

@@ -99,7 +99,8 @@ def fill_one_tile(
     bins: NDArray[np.uint8], tiles: FeatureTiles, number: int, tile: NDArray[np.uint8]
 ) -> None:
     """Write a tile, uint8 (N * 64,), of bins uint8 (F, N)."""
-    features = tiles.order[tiles.ends[number] : tiles.ends[number + 1]].copy()  # writable
+    # A writable copy: numba would compile the kernel again for a read-only array.
+    features = tiles.order[tiles.ends[number] : tiles.ends[number + 1]].copy()
     fill_tile(bins.reshape(-1), bins.shape[1], features, tile)
 
 
@@ -149,6 +150,7 @@ class TileCopy:
             fill_one_tile(bins, tiles, k, copy[k * size : (k + 1) * size])
 
         with ThreadPoolExecutor(threads) as pool:
+            # Takes the results, so that errors of threads are raised.
             deque(pool.map(fill, range(n_tiles)), 0)
         return cls(copy, tiles)
 
@@ -182,6 +184,8 @@ class TileCopy:
         Valid until the next call. None if it is cheaper to read the columns.
         """
         n_rows = rows.size
+        # Cache lines that rows at random touch in the columns: each is missed by all of them with
+        # the probability exp(-n_rows / lines). The race kernel decides by the same numbers.
         lines = self._n / TILE
         read = features.size * lines * -np.expm1(-n_rows / lines)
         if TILE_LINE * n_rows >= read:
@@ -194,6 +198,7 @@ class TileCopy:
         if TILE_LINE * n_tiles * n_rows >= read or size > _MOST_GATHERED:
             return None
         if self._room.size < size:
+            # Doubled, so that growing searches allocate a few times only.
             self._room = aligned(max(size, 2 * self._room.size), np.uint8)
         bins = self._room[:size]
         octets = octets[:n_octets]

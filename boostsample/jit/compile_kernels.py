@@ -108,10 +108,10 @@ class _Waiting(event.Listener):  # type: ignore[misc]  # numba ships no annotati
             return
         before, self._seconds = self._seconds, self._seconds + seconds
         if before < _LONG <= self._seconds:
-            kept = event.data["dispatcher"]._cache.cache_path and not _not_kept
+            is_cached = event.data["dispatcher"]._cache.cache_path and not _not_kept
             _log.warning(
                 "compiling kernels for this machine, which takes 5 to 15 seconds%s",
-                ", once" if kept else "",
+                ", once" if is_cached else "",
             )
 
 

@@ -22,8 +22,10 @@ from boostsample.jit.compile_kernels import COMPILED, kernel
 
 Mailbox: TypeAlias = NDArray[np.int64]
 
-#: Places of the counts, of the failure flag, of the function to call, and of its arguments.
+#: Places of the counts, of the failure flag, of the function to call, and of its arguments; eight
+#: make a cache line.
 _GIVEN, _DONE, _FAILED, _CALL, _ARGUMENTS = 0, 8, 9, 16, 17
+#: Leaves 255 words for arguments: numba passes an array of d dimensions as 5 + 2 d words.
 MAILBOX_SIZE = 272
 
 #: Instructions that yield a processor's resources to its other threads in a waiting loop.
@@ -210,9 +212,9 @@ def serve_mailbox(box: Mailbox, polls: int) -> bool:
 @kernel
 def mailbox_finished(box: Mailbox, polls: int) -> bool:
     """Whether all requests are done within `polls` polls."""
-    given = _now(box, _GIVEN)
+    n_requests = _now(box, _GIVEN)
     left = polls
-    while left > 0 and _now(box, _DONE) != given:
+    while left > 0 and _now(box, _DONE) != n_requests:
         left -= 1
         _relax()
     return left > 0

@@ -35,6 +35,8 @@ class Vector(types.Type):  # type: ignore[misc]  # numba ships no annotations
     def __init__(self, lanes: int, bits: int) -> None:
         self.lanes = lanes
         self.bits = bits
+        # One row as two vectors of eight lanes, several as vectors of sixteen: with AVX-512 an
+        # update takes three quarters of its time in vectors of eight.
         most = LANES if lanes <= 2 * LANES else 2 * LANES
         self.parts = [min(most, lanes - first) for first in range(0, lanes, most)]
         super().__init__(name=f"Vector({lanes}, {bits})")
@@ -79,7 +81,6 @@ def _lane(vector: Vector) -> Any:
 
 
 def _shuffled(builder: Any, left: Any, right: Any, lanes: list[int]) -> Any:
-    """Some lanes of both vectors."""
     return builder.shuffle_vector(
         left, right, ir.Constant(ir.VectorType(_PLACE, len(lanes)), lanes)
     )
@@ -150,7 +151,6 @@ def _places(context: Any, builder: Any, sig: Any, args: Any, vector: Vector) -> 
 
 
 def _firsts(vector: Vector) -> list[int]:
-    """The first lane of each part."""
     return [sum(vector.parts[:number]) for number in range(len(vector.parts))]
 
 
@@ -161,6 +161,7 @@ def _load(typing: Any, array: Any, start: Any, lanes: Any) -> Any:
     vector = Vector(lanes.literal_value, array.dtype.bitwidth)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # The alignment of a number: rows of a tail, and parts of arrays, begin anywhere.
         places = _places(context, builder, sig, args, vector)
         return _whole(builder, [builder.load(place, align=vector.bits // 8) for place in places])
 
@@ -194,12 +195,11 @@ def _raised(builder: Any, a: Any, floor: Any) -> Any:
 
 
 def _bits(builder: Any, a: Any) -> Any:
-    """The bits of float32 lanes."""
     return builder.bitcast(a, ir.VectorType(_PLACE, a.type.count))
 
 
 def _negated(builder: Any, a: Any, signs: Any) -> Any:
-    minus = _bits(builder, _constant(a.type, -0.0))
+    minus = _bits(builder, _constant(a.type, -0.0))  # the sign bit alone
     negative = builder.and_(_bits(builder, signs), minus)
     return builder.bitcast(builder.xor(_bits(builder, a), negative), a.type)
 
@@ -266,6 +266,8 @@ def _phi(typing: Any, column: Any, start: Any, threshold: Any, n_rows: Any, size
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
         place = builder.gep(data, [context.cast(builder, args[1], sig.args[1], types.intp)])
         kind = ir.VectorType(_BYTE, rows)
+        # All bins of the rows in one load, compared at once, and spread over the lanes of their
+        # rows.
         bins = builder.load(builder.bitcast(place, kind.as_pointer()), align=1)
         least = context.cast(builder, args[2], sig.args[2], types.uint8)
         above = builder.icmp_unsigned(">=", bins, _broadcast(builder, least, kind))
@@ -320,10 +322,13 @@ def _uniforms(typing: Any, first: Any, seed: Any, lanes: Any) -> Any:
             _broadcast(builder, builder.trunc(x, _PLACE), kind) for x in (start, low, high)
         )
         x = builder.add(at, ir.Constant(kind, [ir.Constant(_PLACE, k) for k in range(n)]))
+        # An odd factor permutes the 32-bit numbers.
         x = builder.add(builder.mul(x, builder.or_(times, every(1))), plus)
         for shift, factor in _HASH:
             x = builder.mul(builder.xor(x, builder.lshr(x, every(shift))), every(factor))
         x = builder.lshr(builder.xor(x, builder.lshr(x, every(16))), every(1))
+        # 31 bits, so that the signed conversion will do: there is no vector instruction for
+        # unsigned numbers before AVX-512. With a half added, a number is never 0.
         u = builder.sitofp(x, ir.VectorType(ir.FloatType(), n))
         half = builder.fadd(u, _constant(u.type, 0.5))
         return builder.fmul(half, _constant(u.type, 2.0**-31))

@@ -90,9 +90,9 @@ def found_room(n_features: int, n_labels: int, two_sided: bool = False) -> Searc
     return SearchOutput(*of_one, np.empty(n_features, np.bool_), below)
 
 
-def part_of(found: SearchOutput, part: slice) -> SearchOutput:
+def part_of(stumps: SearchOutput, part: slice) -> SearchOutput:
     """The stumps of some of the features."""
-    arrays: list[Any] = [array[part] for array in found]
+    arrays: list[Any] = [array[part] for array in stumps]
     return SearchOutput(*arrays)
 
 

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import inner_kernel, kernel
 
+# Three rounds transpose 8 x 8 bytes: words of distance 1 exchange every second byte, of distance 2
+# every second pair, of distance 4 their halves.
 _BYTES = np.uint64(0x00FF00FF00FF00FF)
 _PAIRS = np.uint64(0x0000FFFF0000FFFF)
 _FOURS = np.uint64(0x00000000FFFFFFFF)

@@ -141,6 +141,7 @@ def _cell_updates(size: int, width: int) -> Any:
 @functools.cache
 def _masses(size: int, width: int) -> Any:
     """Sums of the weights of labels at, ..., at + size - 1, and of phi times them, and signed."""
+    # Rows narrower than a vector share one.
     n_rows = rows_at_once(size) if size < LANES else 1
     lanes = n_rows * size
 
@@ -151,7 +152,7 @@ def _masses(size: int, width: int) -> Any:
         values, start, examples = rows.values, rows.start, rows.examples
         row, totals = at * (values.size // width), on_stack(lanes, np.float64)
         bins = on_stack(n_rows, np.uint8)
-        side = on_stack(N_BINS, np.float64)
+        side = on_stack(N_BINS, np.float64)  # phi of each bin: avoids mispredicted branches
         for b in range(N_BINS):
             side[b] = 1.0 if b >= threshold else -1.0
         for lane in range(lanes):

@@ -17,7 +17,7 @@ from boostsample.kernels.array_layout import Doubles
 PART = 512
 #: Relative tolerance of c, and the most Newton steps: 2 to 5 are needed.
 _NEAR, _STEPS = 1e-6, 60
-#: Exponents below are taken as this one.
+#: Exponents below are taken as this one: near exp(-745) numbers are denormal, which are slow.
 _LEAST = -700.0
 _TINY = float(np.finfo(np.float64).tiny)
 
@@ -73,6 +73,7 @@ def temperature_slopes(
             for label in range(n_labels):
                 ratio[label] = _exp_below((score[label] - next_one) * factor)
             ratio[top] = 0.0
+            # c if all labels had the largest score, and c of the two largest ones alone.
             low, high = -math.log(n_labels - 1.0), -0.5 * second
             shift = shifts[i]
             if not low < shift < high:

@@ -81,6 +81,7 @@ def _mark_heavy(
         count = starts[k + 1] - starts[k]
         if count > largest:
             largest = count
+    # In whole numbers, so that no rounding decides.
     again = largest * n_bins >= n_light
     while again:
         again = False
@@ -160,12 +161,14 @@ def place_cuts(
         while end < n_runs and not heavy[end]:
             end += 1
         count = starts[end] - starts[k]
+        # count / n_light of the bins, rounded to the nearest whole number.
         share = (2 * count * n_bins + n_light) // (2 * n_light)
         if share > end - k:
             share = end - k
         n_light -= count
         n_bins -= share
         for left in range(share, 1, -1):
+            # `left` times the count at which the first of the remaining bins should end.
             goal = left * starts[k] + starts[end] - starts[k]
             k = _nearest_gap(starts, k + 1, end - left + 1, goal, left)
             gaps[n_cuts] = k
@@ -272,10 +275,11 @@ def _assign_column(
     """
     if n_cuts == 0:
         for i in range(column.size):
-            out[i] = column[i] == column[i]
+            out[i] = column[i] == column[i]  # 0 for NaN, else 1
         return
     for c in range(MAX_CUTS + 1):
         padded[c] = cuts[c] if c < n_cuts else np.inf
+    # For few values, the table takes longer than it saves.
     scale = fill_bin_buckets(padded, n_cuts, table) if column.size >= BIN_BUCKETS // 4 else -1.0
     if scale >= 0.0:
         lowest = np.float64(padded[0])

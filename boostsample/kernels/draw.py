@@ -17,6 +17,8 @@ from boostsample.jit.memory import on_stack
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
+#: Examples of a block: their running sums are one vector of 16 lanes, in which a comparison without
+#: branches finds the example of a target.
 DRAW_BLOCK = 16
 
 
@@ -76,8 +78,8 @@ def pick_nested(
     extra = (gaps.size - examples.size) // more.size
     at, gap = 0, 0
     for s in range(more.size):
-        own = examples[at : at + more[s]]
-        first, at = at, at + _pick(weight, ends, gaps[gap:], scales[s], own, factors[at:])
+        picked = examples[at : at + more[s]]
+        first, at = at, at + _pick(weight, ends, gaps[gap:], scales[s], picked, factors[at:])
         gap += more[s] + extra
         used[s] = at
         for u in range(first, at):
@@ -99,6 +101,7 @@ def _pick(
     within = vec.running(vec.load(few, 0, DRAW_BLOCK))
     used, last, hits, target = 0, -1, 0.0, 0.0
     for t in range(n_targets):
+        # Targets ascend, so that the block stays in registers until one lies beyond it.
         target += gaps[t] * scale
         if target >= end and block < n_blocks - 1:
             block = _block_of(ends, block + 1, target)
@@ -109,10 +112,11 @@ def _pick(
                 vec.load(weight, first, DRAW_BLOCK) if whole else vec.load(few, 0, DRAW_BLOCK)
             )
             most = min(first + DRAW_BLOCK, n) - 1
-        chosen = min(first + vec.count_up_to(within, target - start), most)
+        chosen = min(first + vec.count_up_to(within, target - start), most)  # never the padding
         fresh = chosen != last
         used += fresh
         hits = 1.0 if fresh else hits + 1.0
+        # Written for each target, and again for a repeat: a branch would be mispredicted.
         place = np.uint64(used - 1)
         examples[place], factors[place] = chosen, hits
         last = chosen
@@ -127,6 +131,7 @@ def _block_of(ends: Doubles, block: int, target: float) -> int:
         while block < last and ends[block] <= target:
             block += 1
         return block
+    # Targets ascend: with many of them, the block is one of the next eight.
     near: int = vec.count_up_to(vec.load(ends, block, 8), target)
     if near < 8:
         return block + near
@@ -158,6 +163,8 @@ def inclusion_level(weight: Floats, size: int) -> float:
         n_heavy = weight.size - n_light
         if n_heavy <= certain or n_heavy >= size or light == 0.0:  # fewer: rounding
             return level
+        # Heavy examples weigh `level` or more, so that the next level is no higher and heavy
+        # examples stay heavy: their number grows until the level is right.
         certain = n_heavy
         level = light / (size - n_heavy)
 
@@ -174,6 +181,7 @@ def _lighter(weight: Floats, level: Any) -> tuple[float, int]:
     sums, n_light = vec.widen(none), 0
     for i in range(0, whole, DRAW_BLOCK):
         weights = vec.load(weight, i, DRAW_BLOCK)
+        # The sign of a rounded difference is exact, as is the comparison of `count_below`.
         light = vec.choose(vec.add(weights, minus_level), none, weights)
         sums = vec.add(sums, vec.widen(light))
         n_light += vec.count_below(weights, level)
@@ -191,6 +199,7 @@ def _splitmix(state: Any) -> tuple[Any, float]:
     state += np.uint64(0x9E3779B97F4A7C15)
     word = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    # The upper 53 bits, as many as a float64 holds.
     return state, np.float64(np.int64((word ^ (word >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
 
 
@@ -240,21 +249,24 @@ def draw_pivotal(
     for i in range(n):
         share = np.float64(weight[i]) * scale
         certain = np.int64(share >= 1.0)
-        mine = share * (1.0 - certain)
+        challenge = share * (1.0 - certain)  # an example that is certain does not fight
         state, uniform = _next_uniform(state)
-        both = chance + mine
-        one = np.int64(both >= 1.0)  # one of both is taken, the other one keeps the rest
+        both = chance + challenge
+        takes = np.int64(both >= 1.0)  # one of both is taken, the other one keeps the rest
         joins = np.int64(uniform * both >= chance)  # wins what both have, if less than 1
-        stays = np.int64(uniform * (2.0 - both) < 1.0 - mine)  # loses to the fighter
-        out = n + one * (i + stays * (fighter - i) - n)
+        stays = np.int64(uniform * (2.0 - both) < 1.0 - challenge)  # loses to the fighter
+        # The index of the example taken, or n: conditions are factors, so that nothing branches.
+        out = n + takes * (i + stays * (fighter - i) - n)
         taken[np.uint64(out + certain * (i - out))] = 1
-        fighter += (one * stays + (1 - one) * joins) * (i - fighter)
+        fighter += (takes * stays + (1 - takes) * joins) * (i - fighter)
         left = both - 1.0
         chance = both if left < 0.0 else left
+    # The pi_i sum to T: what the last fighter has is 0 or 1, up to rounding.
     if chance > 0.5:
         taken[fighter] = 1
     used: Any = np.int64(0)
     for i in range(n):
+        # As in `_pick`, written for each row: the next one overwrites a row that is not taken.
         place = np.uint64(used)
         examples[place] = i
         inclusion[place] = min(np.float64(weight[i]) * scale, 1.0)
@@ -264,7 +276,8 @@ def draw_pivotal(
 
 #: Weights that the first guess of a level is made from, about.
 GUESSED_FROM = 8192
-#: Buckets of keys in which the largest one of a sample is looked for.
+#: Buckets of keys in which the largest one of a sample is looked for. Keys of candidates are nearly
+#: uniform below the largest, so that a bucket holds few.
 _N_BUCKETS = 512
 #: Larger keys are not told from each other: times a weight, they are float32.
 _MOST_KEY = 1e38
@@ -288,6 +301,7 @@ class OrderRoom(NamedTuple):
 
 def order_room(n_examples: int, size: int) -> OrderRoom:
     """Work space for draws of up to `size` of N examples."""
+    # More candidates than `draw_by_order` aims at; with too many it lowers its largest key.
     most = int(1.6 * size + 8.0 * size**0.5) + 64
     guess = np.empty(min(n_examples, GUESSED_FROM), np.float32)
     return OrderRoom(guess, np.empty(most, np.int32), np.empty(most), np.empty(most))
@@ -305,6 +319,8 @@ def draw_by_order(
     Writes examples int32 (size,), ascending, factors float64 (size,), their keys to the first of
     room.keys, and tau to the next one. O(N), most of it hashes.
     """
+    # Aim at more candidates than are drawn: four standard deviations of their number, and 12 % as
+    # the level is guessed from some of the weights. Another pass is then rare.
     step = weight.size // room.some.size
     for k in range(room.some.size):
         room.some[k] = weight[k * step]
@@ -313,6 +329,7 @@ def draw_by_order(
     largest = 1.0 / inclusion_level(room.some, max(1, share))
     too_small, too_large, step_up = 0.0, np.inf, 1.5
     n = _candidates(weight, largest, seed, room)
+    # `_candidates` stops counting LANES before the end of the room: then some were lost.
     while n <= size or n >= room.examples.size - LANES:
         if n > size:
             too_large = largest
@@ -324,6 +341,7 @@ def draw_by_order(
             largest = min(largest * step_up, _MOST_KEY)
             step_up *= step_up
         else:
+            # Halves the interval of the logarithm; 0 has none.
             largest = np.sqrt(max(too_small, too_large * 1e-9) * too_large)
         n = _candidates(weight, largest, seed, room)
     for t in range(n):
@@ -361,6 +379,7 @@ def _candidates(weight: Floats, largest: float, seed: int, room: OrderRoom) -> i
         few[k] = weight[whole + k]
     for i in range(0, n, LANES):
         weights = vec.load(weight, i, LANES) if i < whole else vec.load(few, 0, LANES)
+        # u < w largest for u / w < largest: no division, and no candidate without weight.
         taken = vec.bits_below(vec.uniforms(i, seed, LANES), vec.multiply(weights, limits))
         n_used = min(n_used + vec.store_set_bits(examples, n_used, i, taken), most)
     return int(n_used)
@@ -368,9 +387,9 @@ def _candidates(weight: Floats, largest: float, seed: int, room: OrderRoom) -> i
 
 @inner_kernel
 def _key(weight: Floats, seed: int, i: Any) -> float:
-    one = on_stack(1, np.float32)
-    vec.store(one, 0, vec.uniforms(np.int64(i), seed, 1))
-    return np.float64(one[0]) / np.float64(weight[i])
+    uniform = on_stack(1, np.float32)
+    vec.store(uniform, 0, vec.uniforms(np.int64(i), seed, 1))
+    return np.float64(uniform[0]) / np.float64(weight[i])
 
 
 @inner_kernel

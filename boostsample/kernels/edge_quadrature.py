@@ -47,6 +47,7 @@ _COARSE_TAIL = 1e-6
 _FINE: Any = np.int64(0)
 _COARSE: Any = np.int64(1)
 _FAR = 9.0  # in scales; beyond it a component's density is taken as 0 and its tail as that at 9
+_INVERSE_ROOT_TWO_PI = 0.3989422804014327
 _SMALLEST_SCALE = 1e-10  # a point mass becomes a Gaussian of this scale
 _SMALLEST_F = 1e-16  # 1 minus a tail has no digits below
 _STRIDE = 4  # `best_pair` evaluates every fourth pair first
@@ -75,11 +76,12 @@ def _tails(
         mean = model[1, j]
         slope = slopes[j]
         precision = 1.0 / scales[j]
-        peak = share * precision * 0.3989422804014327
+        peak = share * precision * _INVERSE_ROOT_TWO_PI
         if share > 0.0 and nodes[0] < mean + _FAR * scales[j]:
             for i in range(nodes.size):
                 z = (nodes[i] - mean) * precision
                 a = min(abs(z), _FAR)
+                # z^2 / 2 / 1024, for the power of 1,024 that ten squarings make.
                 y = a * a * -0.00048828125
                 e = 1.0 + y * (1.0 + y * (0.5 + y * (1 / 6 + y * (1 / 24 + y * (1 / 120)))))
                 for _ in range(10):
@@ -200,6 +202,7 @@ def edge_nodes(
             for j in range(n_components):
                 if models[k, 0, j] > 0.0 and at < tops[k, j]:
                     limit = at + width * scales[k, j]
+                    # A component is absent below its bottom: panels may be wider until there.
                     if at < bottoms[k, j]:
                         limit = max(limit, bottoms[k, j])
                     stop = min(stop, limit)
@@ -370,8 +373,10 @@ def allocate(
     while total < most and (total < end or waited < _PATIENCE):
         if total >= end:
             end = min(total + max(1, int(_GROWTH * total)), most)
+            # Below this sum a sample is exact; a level ends where that ends.
             if total < budget // n_examples:
                 end = min(end, budget // n_examples)
+            # The largest sum with the same T.
             end = min(budget // (budget // end), most)
             waited += 1
         level = end
@@ -380,6 +385,7 @@ def allocate(
         size = min(n_examples, budget // level)
         was_exact = exact
         exact = size == n_examples
+        # Without noise a table depends on no T, and serves sums up to its reach.
         if not exact or not was_exact or level > 2 * tabulated:
             tabulated = level
             reach = 2 * level if exact else level
@@ -408,6 +414,7 @@ def allocate(
             times_power(scratch, step, product)
             counts[winner] += step
             total += step
+            # The smaller sum pays for a larger T, which needs a table anew.
             complete = counts[winner] == sizes[winner] and not exact
         if total < level:
             size = min(n_examples, budget // total)

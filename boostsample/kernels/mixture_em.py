@@ -47,12 +47,12 @@ _EMPTY = 1e-9  # a component with a smaller share becomes unused
 
 
 @inner_kernel
-def _first_at_least(values: Array, wanted: float) -> int:
-    """np.searchsorted(values, wanted), without its half second of compilation."""
+def _first_at_least(values: Array, least: float) -> int:
+    """np.searchsorted(values, least), without its half second of compilation."""
     low, high = 0, values.size
     while low < high:
         middle = (low + high) >> 1
-        if values[middle] < wanted:
+        if values[middle] < least:
             low = middle + 1
         else:
             high = middle
@@ -115,6 +115,7 @@ def _expect(data: Array, each: bool, model: Array, work: Array) -> None:
         if model[0, j] > 0.0:
             row = work[j]
             for i in range(values.size):
+                # exp(-40) is below the rounding of a sum with the largest, 1.
                 row[i] = _exp_minus(min(peak[i] - row[i], 40.0))
                 total[i] += row[i]
 
@@ -170,6 +171,7 @@ def _maximise(data: Array, each: bool, floor: float, work: Array, model: Array) 
             model[2, j] = max(variance, floor)
             whole += mass
     for j in range(model.shape[1]):
+        # A component that fades out would divide by its mass, about 0, in the next step.
         model[0, j] = model[0, j] / whole if model[0, j] > _EMPTY * whole else 0.0
 
 
@@ -212,11 +214,11 @@ def _cut_by_shares(sums: Array, ratio: float, cuts: Ints) -> None:
     whole = 0.0
     for j in range(n_parts):
         whole += ratio**j
-    wanted = 0.0
+    goal = 0.0
     for j in range(1, n_parts):
-        wanted += ratio ** (j - 1) / whole * sums[0, n]
-        k = _first_at_least(sums[0], wanted)
-        if wanted - sums[0, k - 1] < sums[0, min(k, n)] - wanted:
+        goal += ratio ** (j - 1) / whole * sums[0, n]
+        k = _first_at_least(sums[0], goal)
+        if goal - sums[0, k - 1] < sums[0, min(k, n)] - goal:
             k -= 1
         cuts[j] = min(max(k, cuts[j - 1] + 1), n - (n_parts - j))
 
@@ -267,13 +269,14 @@ def _start(kind: int, data: Array, floor: float, model: Array) -> None:
         for i in range(n):
             gaps[i] = data[0, i] - data[0, i - 1] if i > 0 else -1.0
         for _ in range(n_parts - 1):
-            gaps[_largest(gaps)] = -2.0
-        found = 0
+            gaps[_largest(gaps)] = -2.0  # marked as a cut
+        n_cuts = 0
         for i in range(n):
             if gaps[i] == -2.0:
-                found += 1
-                cuts[found] = i
+                n_cuts += 1
+                cuts[n_cuts] = i
     else:
+        # Kinds 0 and 3 have equal shares, 1 and 4 fall by 1 / 3, 2 and 5 rise by 3.
         _cut_by_shares(sums, 1.0 if kind % 3 == 0 else 3.0 ** (2 * (kind % 3) - 3), cuts)
     if kind < 3:
         _move_cuts(data[0], sums, cuts)
@@ -401,7 +404,6 @@ def fit_mixture_segments(
 
 @inner_kernel
 def _mean_log_density(values: Array, mean: float, variance: float) -> float:
-    """Mean log density of values (n,). O(n)."""
     result = 0.0
     constant = -0.5 * _LOG_TWO_PI - 0.5 * math.log(variance)
     half_precision = 0.5 / variance

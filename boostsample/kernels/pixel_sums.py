@@ -107,6 +107,7 @@ def sum_gradient_votes(
             for c in range(left, right):
                 has_x = np.float32(0 < c < width - 1)
                 before, after = max(c - 1, 0), min(c + 1, width - 1)
+                # At an edge of the image both neighbours are the pixel itself: a difference of 0.
                 if has_x == zero:
                     before = after = c
                 if has_y == zero:

@@ -139,7 +139,7 @@ def race_room(n_examples: int, stages: Sequence[tuple[int, int]], width: int) ->
 
 @inner_kernel
 def _sort(numbers: Ints) -> None:
-    """Ascending; fast if they nearly are."""
+    """Ascending, by insertion: features of one tile come in order, so that few numbers move."""
     for k in range(1, numbers.size):
         number, at = numbers[k], k
         while at > 0 and numbers[at - 1] > number:
@@ -174,6 +174,7 @@ def _nest(most: int, sizes: Ints, room: RaceRoom) -> None:
     keys, drawn, n = room.keys, room.columns, _NONE + most
     for t in range(most):
         keys[t], drawn[t] = room.order.keys[t], t
+    # `draw_by_order` leaves the next key after those of the sample: tau of the largest stage.
     last = room.order.keys[most]
     for s in range(sizes.size - 1, -1, -1):
         size = sizes[s]
@@ -228,14 +229,14 @@ def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         room: RaceRoom,
         search_room: SearchRoom,
         features: Ints,
-        found: SearchOutput,
+        stumps: SearchOutput,
     ) -> None:
         """Search counts[s] features on sizes[s] examples; the best go on to the next stage.
 
         Reads sizes and counts int64 (S,): ascending, the largest size that of the room, below N;
         descending. Reads and writes features int64 (sum of the counts,): those of the first stage
         are given, those of the others follow, of largest edges first. Features of `again` take up
-        to half of the places of stage `join`, the last ones. Writes `found` likewise.
+        to half of the places of stage `join`, the last ones. Writes `stumps` likewise.
         O(N P / 8 + N) for the draw, and what the searches take.
         """
         if not rows.is_current:
@@ -245,11 +246,13 @@ def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         first = 0
         for s in range(sizes.size):
             size, end = sizes[s], first + counts[s]
-            wanted = features[first:end]
+            searched = features[first:end]
             used: Any = most
             if size < most:
                 used = _NONE
                 for t in range(most):
+                    # Written for each example, and again for one that a later stage adds: no
+                    # branch.
                     room.examples[used] = room.drawn[t]
                     used += room.stages[t] <= s
                 for t in range(used):
@@ -265,15 +268,16 @@ def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
             for t in range(used):
                 i = np.int64(examples[t])
                 columns[t] = rows.columns[i] if rows.columns.size else rows.start + i
-            places, ordered = room.places[: wanted.size], room.ordered[: wanted.size]
-            at, n_bins = room.at[: wanted.size], room.n_bins[: wanted.size]
-            for q in range(wanted.size):
-                places[q] = ordered[q] = tiles.places[wanted[q]]
-                n_bins[q] = tiles.n_bins[wanted[q]]
+            places, ordered = room.places[: searched.size], room.ordered[: searched.size]
+            at, n_bins = room.at[: searched.size], room.n_bins[: searched.size]
+            for q in range(searched.size):
+                places[q] = ordered[q] = tiles.places[searched[q]]
+                n_bins[q] = tiles.n_bins[searched[q]]
             _sort(ordered)
             n_octets, n_tiles = find_octets(places, ordered, tiles.slots, room.octets, at)
+            # Cache lines of the columns that `used` rows at random touch, against those of tiles.
             lines = tiles.n / TILE
-            read = wanted.size * lines * (1.0 - math.exp(-used / lines))
+            read = searched.size * lines * (1.0 - math.exp(-used / lines))
             bins, at_columns = tiles.columns, columns
             if TILE_LINE * n_tiles * used < read:
                 octets, stride = room.octets[:n_octets], stride_of(used)
@@ -282,14 +286,14 @@ def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
                 bins = room.bins[: n_rows * stride].reshape((n_rows, stride))
                 at_columns = columns[:0]
             else:
-                for q in range(wanted.size):
-                    at[q] = wanted[q]
+                for q in range(searched.size):
+                    at[q] = searched[q]
             of_stage = SearchOutput(
-                found.thresholds[first:end],
-                found.votes[first:end],
-                found.edges[first:end],
-                found.divides[first:end],
-                found.below[first:end],
+                stumps.thresholds[first:end],
+                stumps.votes[first:end],
+                stumps.edges[first:end],
+                stumps.divides[first:end],
+                stumps.below[first:end],
             )
             sampled = Rows(_NONE, at_columns, values, room.base, 1.0)
             search(
@@ -305,7 +309,7 @@ def race_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
             )
             if s + 1 < sizes.size:
                 following = features[end : end + counts[s + 1]]
-                _rank(of_stage.edges, wanted, following)
+                _rank(of_stage.edges, searched, following)
                 if s + 1 == join and again.size:
                     _join(again, following, room.places)
             first = end

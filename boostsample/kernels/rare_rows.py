@@ -100,6 +100,7 @@ def list_rare_rows(columns: Bytes, chosen: Ints, rare: RareRows) -> None:
     for q in range(chosen.size):
         c = chosen[q]
         column, rows, bins = columns[c], rare.rows[c], rare.bins[c]
+        # A guess suffices: with a wrong one the list is too long, and the search reads the bins.
         rest, votes = column[0], 0  # Boyer and Moore's majority vote
         for k in range(_N_PROBES):
             b = column[k * n // _N_PROBES]
@@ -133,6 +134,8 @@ def _searched(rare: RareRows, c: int, rows: Rows, numbers: Ints, n: int, room: R
         i = np.int64(listed[k])
         t = np.int64(numbers[np.uint64(i)]) if some else i - start
         room.at[m], room.bins[m] = t, bins[k]
+        # One comparison for both ends: -1, of a row that is not searched, is a large unsigned
+        # number.
         m += np.uint64(np.uint64(t) < np.uint64(n))
     return int(m)
 
@@ -154,6 +157,7 @@ def _plane(size: int, width: int) -> tuple[Any, ...]:
             vec.add_into(hist, h + np.int64(room.bins[k]) * size, value)
             listed = vec.add(listed, value)
         if rest >= 0:
+            # In float64: the rest is a difference of sums, which may cancel.
             others = vec.add(whole, vec.multiply(listed, vec.fill(listed, -1.0)))
             vec.store(hist, h + rest * size, others)
 
@@ -201,15 +205,15 @@ def rare_search_kernel(blocks: int, tail: int) -> Any:
         numbers: Ints,
         tie: float,
         room: RareRoom,
-        found: SearchOutput,
+        stumps: SearchOutput,
     ) -> None:
         """Best threshold, votes and edge of columns with lists on the given rows, each there once.
 
         Reads chosen int64 (Q,), the columns of `rare`, and numbers int32 (bank rows,), the place of
-        each bank row in rows.examples, or -1; not read if these are empty. `tie` and `found` as in
+        each bank row in rows.examples, or -1; not read if these are empty. `tie` and `stumps` as in
         `search`.
         """
-        n, two_sided = rows.values.size // width, bool(found.below.shape[0] > 0)
+        n, two_sided = rows.values.size // width, bool(stumps.below.shape[0] > 0)
         counts, used_room = on_stack(N_BINS, np.int64), on_stack(N_BINS, np.int64)
         edges = on_stack(_N_EDGES, np.float64)
         for b in range(N_BINS):
@@ -244,16 +248,16 @@ def rare_search_kernel(blocks: int, tail: int) -> Any:
             while best < n_cuts and edges[best] < largest - tie:
                 best += 1
             divides = best < n_cuts
-            found.divides[q] = divides
-            found.thresholds[q] = used[best] + 1 if divides else 1
-            found.edges[q] = min((edges[best] if divides else edges[n_used]) * rows.scale, 1.0)
-            twice, under = (1.0 if two_sided else 2.0), found.thresholds[q] - 1
-            for label in range(found.votes.shape[1]):
+            stumps.divides[q] = divides
+            stumps.thresholds[q] = used[best] + 1 if divides else 1
+            stumps.edges[q] = min((edges[best] if divides else edges[n_used]) * rows.scale, 1.0)
+            twice, under = (1.0 if two_sided else 2.0), stumps.thresholds[q] - 1
+            for label in range(stumps.votes.shape[1]):
                 first = label // PLANE * PLANE
                 below = hist[first * N_BINS + under * min(PLANE, width - first) + label - first]
-                found.votes[q, label] = 1 if base[label] - twice * below >= 0.0 else -1
+                stumps.votes[q, label] = 1 if base[label] - twice * below >= 0.0 else -1
                 if two_sided:
-                    found.below[q, label] = 1 if below >= 0.0 else -1
+                    stumps.below[q, label] = 1 if below >= 0.0 else -1
             for at in range(0, last_at, PLANE):
                 clear(used, hist, at)
             clear_last(used, hist, last_at)

@@ -105,7 +105,7 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
             if step:
                 vec.store(weight, t, so_far)
                 t += LANES
-            else:
+            else:  # the additions of a row are those that it would have among eight
                 vec.store(single, 0, so_far)
                 weight[t] = single[0]
                 t += 1
@@ -343,15 +343,15 @@ def partition(
     Position p is bank column columns[p], or start + p if `columns` is empty. Returns where the
     positions with phi = +1 begin. Overwrites spare int32 (end - first,). O(end - first).
     """
-    left, right, one = np.uint64(first), np.uint64(0), np.uint64(1)  # signed ones may be negative
+    left, right = np.uint64(first), np.uint64(0)  # signed ones may be negative
     for t in range(first, end):
         p = order[np.uint64(t)]
         i = np.uint64(columns[np.uint64(p)] if columns.size else start + p)
         above = np.uint64(column[i] >= threshold)
-        order[left] = p
+        order[left] = p  # both are written and one is kept: a branch would be mispredicted
         spare[right] = p
         right += above
-        left += one - above
+        left += np.uint64(1) - above
     for t in range(right):
         order[left + np.uint64(t)] = spare[np.uint64(t)]
     return int(left)
@@ -370,7 +370,10 @@ def _factor_lanes(least: Any, right: float, wrong: float) -> Any:
 
 @inner_kernel
 def _updated(value: Any, agree: Any, factors: Any) -> Any:
-    """Weights times the right factor where `agree` is positive, else times the wrong one."""
+    """Weights times the right factor where `agree` is positive, else times the wrong one.
+
+    Selects among lanes: a branch on the side of an example costs 25 to 65 % of an update.
+    """
     gain, gain_low, loss, loss_low, least = factors
     low = vec.multiply(value, vec.choose(agree, gain_low, loss_low))
     return vec.at_least(vec.fused(value, vec.choose(agree, gain, loss), low), least)
@@ -458,7 +461,9 @@ def _updates(size: int, width: int, by_sides: bool) -> Any:
         whole = high - (high - low) % n_rows
         least = lanes_of(factors.floor, at, few_least)
         each = factor_lanes(factors, least, few, at)
-        for lane in range(lanes):  # rows that are left
+        # Rows that are left, padded to whole vectors so that their bits do not depend on the part
+        # that they end; floors of 0 keep the padding from becoming a weight.
+        for lane in range(lanes):
             few[lane] = 0.0
             if lane >= (high - whole) * size:
                 few_least[lane] = 0.0
@@ -595,6 +600,7 @@ def _node_planes(size: int, width: int) -> tuple[Any, Any, Any, Any]:
         for t in range(examples.size):
             soon = row + np.int64(examples[min(t + PREFETCHED_ROWS, examples.size - 1)]) * size
             prefetch_first(rows, soon)
+            # A row may lie on two cache lines.
             prefetch_first(rows, soon + size - 1)
             value = vec.load(rows, row + np.int64(examples[t]) * size, size)
             value = vec.multiply(value, vec.fill(value, np.float32(factors[t])))

@@ -48,13 +48,14 @@ NO_ROWS = np.float32(-0.0)
 #: Features whose histograms are filled in one pass over the rows. Successive rows often add to the
 #: same bin, and each addition waits for the one before; five features at a time hide that.
 SEARCH_GROUP = 5
-#: Blocks of eight bins; the running sum before each is kept.
+#: Blocks of eight bins: `vec.eight_edges` gives the edges of a block as one vector.
 _N_BLOCKS = N_BINS // LANES
 #: Edges of a sweep, by threshold: up to seven more are written, and eight more to find the largest.
 _N_EDGES = N_BINS + 1 + LANES
 #: An int64 variable: numba would specialise the callee on a literal.
 _ZERO: Any = np.int64(0)
-#: Up to this many rows, bins are prefetched while histograms are filled; more need no help.
+#: Up to this many rows, bins are prefetched while histograms are filled: those of a small sample
+#: lie on a cache line each. More rows need no help.
 _NEAR = 4000
 #: Up to this many rows, bins are prefetched again during the sweeps: processors drop some requests.
 _FEW = 1200
@@ -119,8 +120,8 @@ class _RoomSizes(NamedTuple):
     ----------
     hist : int
         Histograms of a group: 256 bins each, of whole planes unless one vector holds a row, and a
-        cache line. At a distance of whole pages histograms would wait for each other: processors
-        compare the last twelve bits of addresses to order loads after stores.
+        cache line. At a distance of whole pages histograms would wait for each other, up to 19 % of
+        a search: processors compare the last twelve bits of addresses to order loads after stores.
     marks, below : int
         Running sums of a sweep, and sums below a threshold.
     work : int
@@ -174,6 +175,7 @@ def _fill(size: int, width: int, step: int, some: bool, near: bool) -> Any:
         first, end, at, q, group = stretch
         values, start, examples, last = rows.values, rows.start, rows.examples, features.size - 1
         h, row = at * N_BINS, at * (values.size // width)
+        # Of fewer than two features, the second column is a valid one that nobody reads.
         column0, column1 = bins[features[q]], bins[features[min(q + 1, last)]]
         if group == 1 and not near:
             for t in range(first, end):
@@ -194,6 +196,7 @@ def _fill(size: int, width: int, step: int, some: bool, near: bool) -> Any:
                 vec.add_into(hist, h0, value)
                 vec.add_into(hist, h1, value)
             return
+        # Spelled out: a loop over an array of columns would load their addresses again in each row.
         column2, column3 = bins[features[q + 2]], bins[features[q + 3]]
         column4 = bins[features[q + 4]]
         next0, next1 = bins[features[min(q + 5, last)]], bins[features[min(q + 6, last)]]
@@ -255,10 +258,13 @@ def _sweep(size: int, two_sided: bool) -> Any:
         marks, edges = work.marks, work.edges
         whole = vec.load(base, at, size)
         below = vec.fill(whole, 0.0)
+        # Spread over the blocks of the first plane: a processor drops prefetches beyond its few at
+        # a time.
         share = 0 if at else -(-examples.size // blocks.size)
         soon = 0
         for j in range(blocks.size):
             b, h = LANES * j, at * N_BINS + blocks[j] * stride
+            # `add_below` begins from these sums, so that votes need no second sweep.
             vec.store(marks, at * _N_BLOCKS + j * stride, below)
             edge, below = vec.eight_edges(hist, sums, fresh, h, stride, whole, below, two_sided)
             vec.store(edges, b + 1, vec.add(edge, vec.load(edges, b + 1, LANES)) if at else edge)
@@ -392,7 +398,7 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
 
         Without the first one, the threshold below all rows would be lost.
         """
-        used = np.uint64(1)
+        used = np.uint64(1)  # bit j stands for block j: the 32 blocks fit into a word
         for t in range(n):
             b = np.uint64(column[rows.examples[t] if rows.examples.size else rows.start + t])
             used |= np.uint64(1) << (b // np.uint64(LANES))
@@ -408,11 +414,13 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
 
         Thresholds below `first` do not divide the rows: all have the edge of threshold 1.
         """
+        # Whole vectors are compared: edges above the last threshold become 0, the least there is.
         end = (highest + LANES - 1) // LANES * LANES + 1
         for b in range(highest + 1, end):
             edges[b] = 0.0
         largest = vec.load(edges, 1, LANES)
         for b in range(1 + LANES, end, LANES):
+            # The larger one of both, since edges are not negative.
             largest = vec.at_least(vec.load(edges, b, LANES), largest)
         vec.store(edges, end, largest)
         least = 0.0
@@ -437,10 +445,10 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         soon: Ints,
         limits: _Limits,
         q: int,
-        found: SearchOutput,
+        stumps: SearchOutput,
     ) -> None:
         """Write the best stump of feature number q, from its histogram; `highest` is its last."""
-        two_sided = bool(found.below.shape[0] > 0)
+        two_sided = bool(stumps.below.shape[0] > 0)
         if classes:
             class_sweep(histogram, blocks, base, work)
         elif two_sided:
@@ -456,6 +464,8 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         first = _ZERO + 1
         best = first_near(work.edges, first, n_thresholds, limits.tie)
         divides = best > 1
+        # A cut that divides the rows wins a tie with the constant stump: look for one as good, from
+        # the lowest threshold above a row.
         if not divides and holds_row(histogram, highest):
             while first <= n_thresholds:  # to the first threshold above a row
                 j = (first - 1) // LANES
@@ -465,31 +475,33 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
             best = first_near(work.edges, first, n_thresholds, limits.tie)
             divides = best >= first
         j = (best - 1) // LANES
-        found.thresholds[q] = blocks[j] + best - LANES * j
-        found.edges[q] = min(work.edges[best] * limits.scale, 1.0)
-        found.divides[q] = divides
-        if found.votes.shape[1] == 0:
+        stumps.thresholds[q] = blocks[j] + best - LANES * j
+        # Rounding can leave 1, beyond which alpha is not defined.
+        stumps.edges[q] = min(work.edges[best] * limits.scale, 1.0)
+        stumps.divides[q] = divides
+        if stumps.votes.shape[1] == 0:
             return
         for at in range(0, last_at, PLANE):
             add_below(histogram, blocks, best, at, work)
         add_last_below(histogram, blocks, best, last_at, work)
         if classes:
             heaviest = heaviest_below = 0
-            for label in range(found.votes.shape[1]):
-                found.votes[q, label] = found.below[q, label] = -1
+            for label in range(stumps.votes.shape[1]):
+                stumps.votes[q, label] = stumps.below[q, label] = -1
                 below = work.below[label]
                 if base[label] - below > base[heaviest] - work.below[heaviest]:
                     heaviest = label
                 if below > work.below[heaviest_below]:
                     heaviest_below = label
-            found.votes[q, heaviest] = found.below[q, heaviest_below] = 1
+            stumps.votes[q, heaviest] = stumps.below[q, heaviest_below] = 1
             return
+        # The sign of R - L = whole - 2 L for opposite votes, of R = whole - L for votes of a side.
         twice = 1.0 if two_sided else 2.0
-        for label in range(found.votes.shape[1]):
+        for label in range(stumps.votes.shape[1]):
             above = base[label] - twice * work.below[label]
-            found.votes[q, label] = 1 if above >= 0.0 else -1
-        for label in range(found.votes.shape[1] if two_sided else 0):
-            found.below[q, label] = 1 if work.below[label] >= 0.0 else -1
+            stumps.votes[q, label] = 1 if above >= 0.0 else -1
+        for label in range(stumps.votes.shape[1] if two_sided else 0):
+            stumps.below[q, label] = 1 if work.below[label] >= 0.0 else -1
 
     @kernel_for(blocks, tail, classes)
     def search(
@@ -501,7 +513,7 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         rows_a_bin: int,
         rough: bool,
         room: SearchRoom,
-        found: SearchOutput,
+        stumps: SearchOutput,
     ) -> None:
         """Best threshold, votes and edge of each feature on the given rows.
 
@@ -510,9 +522,9 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
         sides wins, or else the lowest. Thresholds above the last bin in use are no candidates: they
         repeat the constant stump. room.hist, empty before and after, takes `rows_a_bin` rows a bin,
         which then move to room.sums; the rest of the room is overwritten. If `rough`, which needs
-        no more than `rows_a_bin` rows, sweeps are in float32. Writes `found`, without votes if it
+        no more than `rows_a_bin` rows, sweeps are in float32. Writes `stumps`, without votes if it
         has no room for them; edges are multiplied by rows.scale and at most 1. They are those of
-        opposite votes, or of votes of both sides if `found` has rows for these. O(Q T P / 8).
+        opposite votes, or of votes of both sides if `stumps` has rows for these. O(Q T P / 8).
         """
         work = _SweepWork(room.work[:n_marks], room.work[n_marks:edges_at], room.work[edges_at:])
         rough_work = _SweepWork(
@@ -536,6 +548,7 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
                 most = max(most, np.int64(n_bins[q + g]))
             if n > _SPARSE:
                 n_blocks = (most + LANES - 1) // LANES
+            # On average a bin gets `rows_a_bin` rows of a chunk: more would lose digits in float32.
             chunk = rows_a_bin * most
             fresh = bool(n <= chunk)
             for h in range(0 if fresh else group * size):
@@ -548,15 +561,15 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
                 stretch = _Stretch(first, end, last_at, q, group)
                 fill_last(bins, features, rows, stretch, near and last_at == 0, room.hist)
                 for g in range(group if end < n else 0):
-                    own = slice(g * size, (g + 1) * size)
-                    histogram = _Histogram(room.hist[own], room.sums[own], fresh)
+                    place = slice(g * size, (g + 1) * size)
+                    histogram = _Histogram(room.hist[place], room.sums[place], fresh)
                     for at in range(0, last_at, PLANE):
                         flush(histogram, most, at)
                     flush_last(histogram, most, last_at)
             for g in range(group):
-                own = slice(g * size, (g + 1) * size)
-                hist = room.hist[own]
-                histogram = _Histogram(hist, room.sums[own], fresh)
+                place = slice(g * size, (g + 1) * size)
+                hist = room.hist[place]
+                histogram = _Histogram(hist, room.sums[place], fresh)
                 highest = most - 1
                 if n <= _SPARSE:
                     n_blocks = list_blocks(bins[features[q + g]], rows, n, room.blocks)
@@ -564,11 +577,13 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
                 while highest > 1 and not holds_row(histogram, highest):
                     highest -= 1
                 filled, n_swept = room.blocks[:n_blocks], n_blocks
+                # Thresholds of these blocks lie above the last row: they repeat the constant stump.
                 while n_swept > 1 and filled[n_swept - 1] >= highest:
                     n_swept -= 1
                 swept = filled[:n_swept]
                 ahead = bins[features[min(q + group + g, n_features - 1)]]
                 if rough and fresh:
+                    # `sums` is not read, and float32 for the types: LLVM's vectors do not mix them.
                     plain = _Histogram(hist, hist, fresh)
                     best_stump(
                         plain,
@@ -580,11 +595,11 @@ def search_kernel(blocks: int, tail: int, classes: bool = False) -> Any:
                         soon,
                         limits,
                         q + g,
-                        found,
+                        stumps,
                     )
                 else:
                     best_stump(
-                        histogram, swept, highest, base, work, ahead, soon, limits, q + g, found
+                        histogram, swept, highest, base, work, ahead, soon, limits, q + g, stumps
                     )
                 for at in range(0, last_at, PLANE):
                     clear(hist, filled, at)

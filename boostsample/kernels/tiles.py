@@ -13,7 +13,8 @@ from boostsample.jit.vectors import transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
 
 TILE, _OCTET = 64, 8
-#: A cache line that is read alone costs as much as so many in the order of memory.
+#: A cache line that is read alone costs as much as so many in the order of memory: from about 2,500
+#: of 60,000 examples on, columns are as fast as tiles.
 TILE_LINE = 3
 #: Examples ahead that are prefetched, in whole octets.
 _AHEAD = 32
@@ -28,17 +29,18 @@ def fill_tile(bins: Bytes, n: int, features: Ints, tile: Bytes) -> None:
     """
     starts = on_stack(TILE, np.int64)
     for lane in range(TILE):
+        # Lanes without a feature copy the last one, and are set to 0 below: octets stay whole.
         starts[lane] = np.int64(features[min(lane, features.size - 1)]) * n
     for first in range(0, n, TILE):  # whole cache lines of the bins
         end = min(n, first + TILE)
         whole = end - (end - first) % _OCTET
         for lane in range(0, TILE, _OCTET):
-            own = starts[lane : lane + _OCTET]
+            octet = starts[lane : lane + _OCTET]
             for i in range(first, whole, _OCTET):
-                transpose_bytes(bins, own, i, tile, i * TILE + lane, TILE)
+                transpose_bytes(bins, octet, i, tile, i * TILE + lane, TILE)
             for i in range(whole, end):
                 for t in range(_OCTET):
-                    tile[i * TILE + lane + t] = bins[own[t] + i]
+                    tile[i * TILE + lane + t] = bins[octet[t] + i]
         for i in range(first, end if features.size < TILE else first):
             for lane in range(features.size, TILE):
                 tile[i * TILE + lane] = 0
@@ -68,20 +70,17 @@ def find_octets(
     return n, n_tiles
 
 
-@inner_kernel
-def stride_of(n_rows: int) -> int:
-    """`gathered_stride`, for kernels."""
-    lines = (n_rows + TILE - 1) // TILE
-    return TILE * (lines + 1 - lines % 2)
-
-
 def gathered_stride(n_rows: int) -> int:
     """Bytes from a feature to the next one in gathered bins: an odd number of cache lines.
 
     At a distance of a power of two, the features of an octet would share few sets of a cache.
     """
-    lines = -(-n_rows // TILE)
+    lines = (n_rows + TILE - 1) // TILE
     return TILE * (lines + 1 - lines % 2)
+
+
+#: `gathered_stride`, for kernels.
+stride_of = inner_kernel(gathered_stride)
 
 
 @kernel
@@ -101,6 +100,7 @@ def gather_octets(
         while end < octets.size and octets[end] // _OCTET == tile:
             end += 1
         base = tile * n * TILE
+        # Each example of a tile is one cache line, which all octets of the tile share.
         for t in range(min(_AHEAD, size)):
             prefetch_first(tiles, base + np.int64(examples[t]) * TILE)
         for at in range(0, size, _OCTET):

@@ -20,6 +20,7 @@ from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints, Rows, SearchOutput
 from boostsample.kernels.cell_kernels import cell_kernels
 from boostsample.kernels.draw import (
+    DRAW_BLOCK,
     cumulate_for_draw,
     draw_features,
     draw_pivotal,
@@ -28,11 +29,12 @@ from boostsample.kernels.draw import (
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.search import SearchRoom, search_kernel
 
-#: Label sums of halves that are smaller than this part of the whole are summed again.
+#: Label sums of halves are (whole -+ output) / 2. Sums below this part of the whole have lost most
+#: digits by cancellation, and are formed again from the rows.
 CANCELLED = 1e-9
 #: A split must raise the edge by more than this.
 LEAST_GAIN = 1e-9
-#: Leaves whose weights agree up to this share are not searched.
+#: Leaves whose weights agree up to this share, the rounding of their sums, are not searched.
 PURE = 1e-12
 #: Most numbers of `exact_sum`, and most labels of `row_total`.
 MOST_SUMMED = 128
@@ -161,7 +163,7 @@ def nodes_room(n_leaves: int, n_labels: int, reads_masses: bool) -> GrownNodes:
 
 @inner_kernel
 def row_total(numbers: Doubles) -> float:
-    """The sum of up to 128 numbers in the order of `np.add.reduce`."""
+    """The sum of up to 128 numbers in the order of `np.add.reduce`, for the bits of `Tree`."""
     n = numbers.size
     total = 0.0
     if n < LANES:
@@ -188,22 +190,23 @@ def exact_sum(numbers: Doubles) -> float:
     """The sum of up to 128 positive numbers, rounded once, as `math.fsum` (Shewchuk 1997)."""
     if numbers.size == 1:
         return float(numbers[0])
-    partials = on_stack(128, np.float64)
+    # Ascending numbers without common bits, whose exact sum is that of the numbers so far.
+    partials = on_stack(MOST_SUMMED, np.float64)
     n_partials = 0
     for x in numbers:
-        kept = 0
+        n_low = 0
         for j in range(n_partials):
             y = partials[j]
             if abs(x) < abs(y):
                 x, y = y, x
             high = x + y
-            low = y - (high - x)
+            low = y - (high - x)  # the rounding error of x + y, exact since abs(x) >= abs(y)
             if low != 0.0:
-                partials[kept] = low
-                kept += 1
+                partials[n_low] = low
+                n_low += 1
             x = high
-        partials[kept] = x
-        n_partials = kept + 1
+        partials[n_low] = x
+        n_partials = n_low + 1
     if n_partials == 0:
         return 0.0
     at = n_partials - 1
@@ -257,14 +260,14 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
         seeds: Ints,
         room: GrowthRoom,
         search_room: SearchRoom,
-        found: SearchOutput,
+        stumps: SearchOutput,
         nodes: GrownNodes,
     ) -> None:
         """Grow a tree best first.
 
         Reads bins uint8 (F, n), n_bins int16 (F,), the rows of the run and their mass, and seeds
         int64 (2 L - 3, 1) of the draws of examples, or (2 L - 3, 2) if Q features are drawn before.
-        Writes `nodes`; `found` has room for Q features. O(Q T P / 8) for each node, T the rows of
+        Writes `nodes`; `stumps` has room for Q features. O(Q T P / 8) for each node, T the rows of
         its sample.
         """
         n_all, n_labels, n_features = run.values.size // width, nodes.sums.shape[1], n_bins.size
@@ -272,7 +275,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
         n_nodes, n_searches, n_leaves, fresh = 1, 0, 1, 0
         nodes.first[0], nodes.end[0] = 0, n_all
         nodes.below[0] = nodes.search[0] = -1
-        work = on_stack(128, np.float64)[:n_labels]
+        work = on_stack(MOST_SUMMED, np.float64)[:n_labels]
         features, of_features = room.features, room.n_bins
         below_known = above_known = True
         while True:
@@ -287,6 +290,8 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                         sums[label] = node_sums[label] / mass
                 else:
                     known = below_known if node == fresh else above_known
+                    # A leaf of one example, which cannot be split, needs its row for sums that are
+                    # not known only.
                     if n < n_all and (n >= 2 or (n == 1 and not known)):
                         positions = room.order[first:end]
                         values, columns = room.values[: n * width], room.columns[:n]
@@ -323,6 +328,8 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                         work[label] = abs(sums[label])
                     nodes.leaf_edge[node] = row_total(work)
                     may_divide = n >= 2 and nodes.leaf_edge[node] < (1.0 - PURE) * (mass / run_mass)
+                    # No search: its split could not be made. The label sums of the leaf are needed
+                    # all the same.
                     if n_leaves >= plan.n_leaves or not may_divide:
                         continue
 
@@ -334,7 +341,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                         of_features[q] = n_bins[features[q]]
                 size = max(plan.budget * n // n_all, min(plan.budget, plan.least_budget))
                 size //= features.size
-                weight, ends = room.weight[:n], room.ends[: -(-n // 16)]
+                weight, ends = room.weight[:n], room.ends[: -(-n // DRAW_BLOCK)]
                 totals(values, weight)
                 cumulate_for_draw(weight, ends)
                 level = inclusion_level(weight, size)
@@ -352,21 +359,23 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
 
                 # Search
                 rough = bool(used <= plan.few)
+                # As of `BinSearch.tie`, and its precision for a sample.
                 tie = 1e-9 + 1e-7 / np.sqrt(np.float64(used * n_labels))
                 tie += plan.rough_tie * rough
                 rows = Rows(none, examples, sampled, room.base, 1.0)
                 precision = plan.rows_a_bin, rough
-                search(bins, features, of_features, rows, tie, *precision, search_room, found)
+                search(bins, features, of_features, rows, tie, *precision, search_room, stumps)
                 best = 0
                 for q in range(features.size):
-                    if found.edges[q] > found.edges[best]:
+                    if stumps.edges[q] > stumps.edges[best]:
                         best = q
-                if not found.divides[best]:
+                # As of `Stumps.best`: of equal edges, the first stump that divides its rows.
+                if not stumps.divides[best]:
                     for q in range(best, features.size):
-                        if found.divides[q] and found.edges[q] == found.edges[best]:
+                        if stumps.divides[q] and stumps.edges[q] == stumps.edges[best]:
                             best = q
                             break
-                threshold = found.thresholds[best]
+                threshold = stumps.thresholds[best]
 
                 # Finish on all examples of the node
                 rows = Rows(start, columns, values, node_sums, 1.0)
@@ -394,6 +403,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                     work[label] = max(abs(halves[label]), abs(wholes[label]))
                     if masses:
                         of_label, of_phi = of_label / mass, of_phi / mass
+                        # Rounding can take a weight below 0.
                         nodes.sides[node, 0, label] = max(0.5 * (of_label - of_phi), 0.0)
                         nodes.sides[node, 1, label] = max(0.5 * (of_label + of_phi), 0.0)
                 nodes.edge[node] = min(row_total(work), 1.0)
@@ -402,12 +412,14 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                     work[label] = max(abs(half) - abs(whole), 0.0)
                 nodes.gain[node] = row_total(work)
                 nodes.feature[node], nodes.threshold[node] = features[best], threshold
-                nodes.estimated[node], nodes.sampled[node] = found.edges[best], size
+                nodes.estimated[node], nodes.sampled[node] = stumps.edges[best], size
                 nodes.search[node] = n_searches
                 n_searches += 1
 
+            # Split
             best, gain = -1, LEAST_GAIN
             for node in range(n_nodes):
+                # The root is split whatever it gains: a tree of one leaf is no base classifier.
                 searched = nodes.search[node] >= 0 and nodes.below[node] < 0
                 if searched and (nodes.gain[node] > gain or node == 0):
                     best, gain = node, nodes.gain[node]
@@ -417,6 +429,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
             cut: Any = np.int16(nodes.threshold[best])
             place = run.start, run.examples, room.order, first, end, room.spare
             middle = partition(bins[nodes.feature[best]], cut, *place)
+            # The halves are neighbours: `below` names the first, and the sums of both follow.
             fresh, n_nodes = n_nodes, n_nodes + 2
             nodes.below[best] = fresh
             n_leaves += 1
@@ -462,12 +475,12 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
         for part in range(first, end):
             leaf, low, high = parts[part, 0], parts[part, 1], parts[part, 2]
             of_leaf = votes[leaf * width : (leaf + 1) * width]
-            own = UpdateFactors(of_leaf, factors.right, factors.wrong, factors.floor)
+            of_votes = UpdateFactors(of_leaf, factors.right, factors.wrong, factors.floor)
             update_nodes(
                 values,
                 order[low:high],
                 values[:0],
-                own,
+                of_votes,
                 high - low,
                 none,
                 none + 1,

@@ -236,9 +236,11 @@ class Booster:
         size = rows.n_examples, rows.n_labels
         self.step_size = self.objective.step_size(learning_rate, smoothing, *size)
         self._rng = np.random.default_rng(rng)
+        # Before the strategy draws: this state identifies the seed in `facts`.
         self._stream = copy.deepcopy(self._rng.bit_generator.state)
         self._signs, self._share = np.ones(1, np.int8), 1.0  # of the coloring
         if self.objective.resamples or self.objective.colors:
+            # With the number of a round it gives its sample again: `replay` needs no more state.
             self._resampling_seed = int(self._rng.integers(2**63))
         self.strategy: Strategy = _unlearned(strategy)
         pool = Pool(family_infos(rows.families, rows.on_demand), rows.n_features, rows.n_examples)
@@ -363,9 +365,8 @@ class Booster:
         self._rows.begin(self._log_loss)
 
     def _edge_of(self, leaves: Sequence[Targets]) -> float:
-        """The edge of the base classifier with these leaves."""
         if len(leaves) == 1 and leaves[0].times_found is not None:
-            return min(leaves[0].edge, 1.0)
+            return min(leaves[0].edge, 1.0)  # of the stump that the search has finished
         objective = self.objective
         if isinstance(objective, RealObjective):
             cells: Any = [(leaf.votes, leaf.sums, leaf.masses) for leaf in leaves]

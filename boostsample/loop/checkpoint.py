@@ -37,7 +37,7 @@ from boostsample.records import Round
 from boostsample.strategy import Strategy
 
 _SHARE = 50.0
-"""A pause lasts at least so many times as long as the save before it: at most 2 % of the time."""
+"""Wait at least this many times as long as the last save took: saves take at most 2 % of a run."""
 
 
 class Checkpoint:
@@ -161,7 +161,7 @@ class Checkpoint:
             self._whole = False
             try:
                 done = self._booster.next_round()
-            except ShardError:  # the booster is at the end of the round before
+            except ShardError:  # the booster is at the end of the round before: it can be saved
                 self._whole = True
                 raise
             self.rounds.append(done)
@@ -189,6 +189,7 @@ class Checkpoint:
 
     def _write(self) -> None:
         booster, began = self._booster, time.monotonic()
+        # A learner that has changed since the first round would be resumed without the change.
         facts_now = learner_facts(booster.learner)
         wrong = differences({name: self._facts.get(name) for name in facts_now}, facts_now)
         if wrong:

@@ -85,10 +85,11 @@ class Committee:
             return self._ahead.pop(0)
         at = self.round % len(self.members)
         stretches = self._threads.stretches(range(len(self.members) + 1))
-        if at > 0 or len(stretches) == 1:
+        if at > 0 or len(stretches) == 1:  # the rest of a turn that was resumed, or one thread
             return self.members[at].next_round()
         turn: dict[int, Round] = {}
-        waiting = iter(range(len(self.members)))  # threads take members as they get free
+        # Threads take members as they get free: `next` of the iterator of a range is one step.
+        waiting = iter(range(len(self.members)))
 
         def work() -> None:
             for number in waiting:

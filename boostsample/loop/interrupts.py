@@ -92,8 +92,8 @@ class HeldInterrupts:
 
     def _deliver(self, number: int) -> None:
         before = self._installed[number]
-        if before != signal.SIG_DFL:
+        if before != signal.SIG_DFL:  # it raises, and `Checkpoint.__exit__` saves
             before(number, None)
         self._before_end()
-        self.remove()
+        self.remove()  # the process then ends by the signal, as its parent expects
         signal.raise_signal(number)

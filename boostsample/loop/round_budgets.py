@@ -19,15 +19,15 @@ BUDGET_KINDS = (EQUAL, "growing", "shrinking")
 _VERBS = {"growing": "grow", "shrinking": "shrink"}
 
 
-def split_budget(given: str | int) -> tuple[str | int, str]:
+def split_budget(budget: str | int) -> tuple[str | int, str]:
     """The mean of a budget and its kind, one of `BUDGET_KINDS`; SettingError for another kind.
 
     >>> split_budget("10N:growing"), split_budget("10N")
     (('10N', 'growing'), ('10N', 'equal'))
     """
-    mean, colon, kind = str(given).partition(":")
+    mean, colon, kind = str(budget).partition(":")
     if not colon:
-        return given, EQUAL
+        return budget, EQUAL
     if kind not in _VERBS:
         raise unknown("kind of a budget", kind, _VERBS)
     return mean, kind

@@ -41,7 +41,7 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
                 )
             terms += _product(group[0], len(terms), parent, side, alpha)
             continue
-        stump, me = group[0].path[depth][0], len(terms)
+        stump, place = group[0].path[depth][0], len(terms)
         votes: dict[int, Any] = {}
         for half in (1, -1):
             side_leaves = [leaf for leaf in group if leaf.path[depth] == (stump, half)]
@@ -51,7 +51,8 @@ def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
             if len(side_leaves) == 1 and len(first.path) == depth + 1 and not first.stumps:
                 votes[half] = first.votes
             else:
-                waiting.append((side_leaves, depth + 1, me, half))
+                waiting.append((side_leaves, depth + 1, place, half))
+        # Placeholders of sides with a child, whose output counts instead.
         nothing = np.ones(stump.votes.size, np.int8)
         if stump.votes.dtype.kind == "f":
             nothing = np.zeros_like(stump.votes)

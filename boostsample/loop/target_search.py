@@ -86,19 +86,20 @@ class TargetSearch:
         if max_model_features is not None and max_model_features < pool.n_features:
             few = Pool([FamilyInfo("", max_model_features, 0)], max_model_features, pool.n_examples)
             limit = f"max_model_features={max_model_features}"
+            # The strategy starts on few features in the midst of a run: an error must come before.
             self._try(few, budget, f"{limit} leaves the strategy too few features")
         least = least_budget(budget, budget_kind, n_rounds)
         if least < budget:
             self._try(pool, least, f"the smallest of the {budget_kind} budgets, {least:,}")
         self._start(None)
 
-    def _try(self, pool: Pool, budget: int, what: str) -> None:
+    def _try(self, pool: Pool, budget: int, cause: str) -> None:
         """SettingError if the strategy cannot start with this pool and budget."""
         trial: Strategy = clone(self._strategy)
         try:
             trial.start(pool, budget, self._n_rounds, np.random.default_rng(0))
         except SettingError as error:
-            raise SettingError(f"{what}: {error}") from error
+            raise SettingError(f"{cause}: {error}") from error
 
     def _start(self, members: NDArray[np.int64] | None) -> None:
         pool = self._pool if members is None else self._pool.among(members)
@@ -167,7 +168,7 @@ class TargetSearch:
         else:
             sums = rows.label_sums(member, threshold)
         base = rows.sums / rows.mass  # rounded as `sums`
-        if cut is None:  # all on one side
+        if cut is None:  # no cut leaves enough on both sides: a constant
             sums = base
             if masses is not None:
                 masses = np.stack([np.zeros_like(base), np.add.reduce(masses)])
@@ -214,7 +215,7 @@ class TargetSearch:
             search = self.round, number, member, family, estimated, edge, alpha, ledger.spent
             strategy.learn(Outcome(*search, rows.n_examples, share, whole))
         self._count(feature)
-        if share != 1.0:
+        if share != 1.0:  # a node: the learner compares gains in units of the whole weight
             sums, base = sums * share, base * share
             masses = None if masses is None else masses * share
         of_stump = number, feature, threshold, value, votes, below, edge, worth
@@ -227,10 +228,10 @@ class TargetSearch:
         The strategy must search on one sample and learn nothing.
         """
         strategy = self._strategy
-        found = strategy.one_sample(self._pool, self._budget)
+        sample = strategy.one_sample(self._pool, self._budget)
         known = self._most is None and self.objective.grows and self._budget_kind == EQUAL
-        if n_leaves >= 2 and known and found is not None and not self._learns:
-            self._n_searched, scheme = found
+        if n_leaves >= 2 and known and sample is not None and not self._learns:
+            self._n_searched, scheme = sample
             budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
             searches = Searches(n_leaves, *budgets, self._n_searched, masses)
             self._growth = self._run.growth(searches, scheme)
@@ -267,6 +268,8 @@ class TargetSearch:
         of_cut = rows.cut_totals(member, threshold)[None]
         if limits.edges(of_cut, self._run.mass, two_sided, self.objective.classes)[0, 0] >= 0.0:
             return chosen
+        # Edges within limits are at most those without: only features above the best so far can
+        # win.
         least = float(edges(np.array([member])).max())
         others = [stumps.feature[stumps.edge > least] for stumps in exact]
         members = np.concatenate([[member], *others]).astype(np.int64)

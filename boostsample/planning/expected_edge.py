@@ -286,10 +286,11 @@ def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_
     rows = []
     for size in sizes:
         most = min(_at_least_one("sizes", size), budget)
-        wanted = np.rint(np.geomspace(1, most, _N_CANDIDATES)).astype(np.int64)
+        counts = np.rint(np.geomspace(1, most, _N_CANDIDATES)).astype(np.int64)
         if budget >= n_examples:  # the largest Q that an exact sample allows
-            wanted = np.append(wanted, min(most, budget // n_examples))
-        rows.append(np.unique(np.minimum(budget // (budget // wanted), most)))
+            counts = np.append(counts, min(most, budget // n_examples))
+        # The largest Q with the same T: more features of the same noise.
+        rows.append(np.unique(np.minimum(budget // (budget // counts), most)))
     lengths = np.array([row.size for row in rows], np.int64)
     features = np.array([np.pad(row, (0, lengths.max() - row.size), mode="edge") for row in rows])
     examples = np.minimum(budget // features, n_examples)

@@ -252,6 +252,7 @@ def fit_mixtures(
     if not 0 <= least <= most < np.inf:
         raise SettingError("to fit mixtures, noise_variance must be at least 0 and finite")
     models, fits = np.empty((len(edges), 3, n_components)), np.empty((len(edges), 2))
+    # One noise for all values has a closed M step, which is faster (see the kernel).
     kernels.fit_mixture_segments(data, bool(least < most), first, *_EM_RULES, models, fits)
     return Mixtures(models, fits)
 

@@ -115,6 +115,7 @@ class NodeRows(WeightedRows):
         if stretch != self._stretch:
             self._copy(stretch)
         if self._stumps or stumps:
+            # Outputs are -1 and +1: to multiply by a stump again takes it back.
             for stump in _different(self._stumps, stumps):
                 self._flip(stump)
             self._stumps = list(stumps)
@@ -171,14 +172,14 @@ class NodeRows(WeightedRows):
         n = self._weights.n_examples
         shares, examples = np.empty(n_sampled + 1), np.empty(n_sampled + 1, np.int32)
         sampled = aligned(shares.size * self.width, np.float32)
-        own = self._order, self._spare, self._columns_room, *self._room
+        of_nodes = self._order, self._spare, self._columns_room, *self._room
         part_sums, part_masses, ends = self._part_room
         features, n_bins = np.arange(n_features), np.empty(n_features, np.int16)
         part_sides = np.empty((part_masses.size if masses else 0, 3 * self.width))
         of_draw = part_sides, np.empty(n + 1, np.uint8), features, n_bins
         of_sample = sampled, np.empty(self.width), np.empty(self.width)
         rest: tuple[Any, ...] = (*of_draw, examples, shares, *of_sample)
-        return GrowthRoom(*own, ends, part_sums, part_masses, *rest)
+        return GrowthRoom(*of_nodes, ends, part_sums, part_masses, *rest)
 
     def update(self, leaves: Iterable[Leaf], factors: Factors) -> None:
         """Update the weights of the run by the base classifier with these leaves; O(N).
@@ -293,7 +294,7 @@ class LocalRows:
         if n_labels is None:
             n_labels = self.n_labels
         else:
-            self.weights.label_masses()  # by which they are drawn
+            self.weights.label_masses()  # by which they are drawn: compiles the kernel
         compile_rows(n_labels, several, one_search, lists, races, *of_rules)
         self.bank.compile()
 
@@ -374,6 +375,7 @@ class LocalRows:
         """Color the classes and set the weights by it; signs (K,), and share of the weights."""
         assert self._colorings is not None
         self.weights.set_values(self._colorings.begin(seed)[:, None])
+        # What an update multiplies: `uncolor` divides by it to find the factors.
         self._colored = np.abs(self.weights.label_values()[:, 0]) / self.weights.mass
         return self._colorings.signs, self._colorings.share
 
@@ -394,6 +396,7 @@ class LocalRows:
         assert self._initial is not None
         numbers = np.bincount(np.random.default_rng(seed).integers(n, size=n), minlength=n)
         signed = self._initial * numbers[:, None].astype(np.float32)
+        # The sign of a weight is the label: examples that are not drawn keep it by a floor.
         weights.set_values(np.copysign(np.maximum(np.abs(signed), WEIGHT_FLOOR), self._initial))
 
     def raw_threshold(self, feature: int, threshold: int) -> float:

@@ -55,6 +55,8 @@ class Pairs:
 
         They sum to the factor of the weight of all pairs.
         """
+        # The new potentials of the other class, over the old weight of the pairs, are its new V
+        # over its old one.
         others = self._sums(values)[:, ::-1] * self._mass
         some = self._weights > 0.0
         factors = others / np.where(some, self._weights, 1.0)[:, None]

@@ -103,7 +103,7 @@ def draw_stratified(
     example heavier than W / T repeats. Each stratum has its own uniform u_t, so that the variance
     is at most that of independent draws in any order of the rows (proportional allocation).
     """
-    gaps = 1.0 + np.diff(rng.random(size), prepend=1.0)
+    gaps = 1.0 + np.diff(rng.random(size), prepend=1.0)  # whose sums are t + u_t
     return _pick(weight, ends, size, gaps, ends[-1] / size)
 
 
@@ -180,6 +180,8 @@ def nested_iid(
 ) -> Iterator[NestedSample]:
     """`nested_joined` of independent draws, with one call of the generator and one of a kernel."""
     more = np.diff(np.array(sizes), prepend=0)
+    # The T + 1 gaps of each pick, one pick after the other; as of `draw_iid`, those of a pick are
+    # divided by their sum.
     gaps = rng.standard_exponential(sizes[-1] + more.size)
     scales = ends[-1] / np.add.reduceat(gaps, np.cumsum(more) - more + np.arange(more.size))
     examples, factors = np.empty(sizes[-1], np.int32), np.empty(sizes[-1])
@@ -221,7 +223,7 @@ def nested_order(
 
 
 def order_seed(rng: np.random.Generator) -> int:
-    """The seed of a draw by order, in a tenth of the time of `Generator.integers`."""
+    """The seed of a draw by order, int64, in a tenth of the time of `Generator.integers`."""
     return int(rng.bit_generator.random_raw()) >> 1
 
 
@@ -272,7 +274,7 @@ def draw_goss(norm: Floats, ends: Doubles, size: int, rng: np.random.Generator) 
     n_top = 2 * size // 3
     factors = np.zeros(norm.size)
     top = largest(norm, n_top)
-    factors[top] = -1.0
+    factors[top] = -1.0  # marked, so that the rest is what is 0
     rest = np.flatnonzero(factors == 0.0)
     others = rng.choice(rest, size=size - n_top, replace=False, shuffle=False)
     factors[top], factors[others] = 1.0, rest.size / others.size

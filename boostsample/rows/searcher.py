@@ -53,6 +53,7 @@ _CLOSE = 5e-6
 #: far larger, and on many examples; 2 up to _MANY examples, where it costs little time.
 _ROWS_A_BIN = 64
 _MANY = 20_000
+#: Different edges that are compared again, at most: each is one more feature to search.
 _MOST_COMPARED = 16
 #: Samples of up to this many rows have sweeps in float32, which take three quarters of the time;
 #: their noise is 1e4 times the rounding. Edges this close are then equal.
@@ -160,13 +161,13 @@ class Race:
         """The stumps of all stages, one stage after the other."""
         if self._limits is None:
             self._limits = search.race_limits(self._sizes.tolist())
-        found = found_room(self._n, self._n_labels, self._two_sided)
-        every = np.empty(self._n, np.int64)
+        output = found_room(self._n, self._n_labels, self._two_sided)
+        every = np.empty(self._n, np.int64)  # the kernel adds the features of the later stages
         every[: features.size] = features
         stages = self._sizes, self._counts, again, join, order_seed(rng)
         work = tiles, self._limits, self._room, search.room
-        self._kernel(rows, *stages, *work, every, found)
-        return stumps_of(every, found)
+        self._kernel(rows, *stages, *work, every, output)
+        return stumps_of(every, output)
 
 
 class LocalSample(NamedTuple):
@@ -365,21 +366,22 @@ class Searcher:
         n = labels.size
         if n not in self._label_searches:
             self._label_searches[n] = BinSearch(n, self.weights.threads)
-        some = copy.copy(self)
-        some.n_labels, some._search = n, self._label_searches[n]
+        of_labels = copy.copy(self)
+        of_labels.n_labels, of_labels._search = n, self._label_searches[n]
         n_rows = rows.values.size // self._search.width
-        base = np.zeros(some._search.width)
+        base = np.zeros(of_labels._search.width)
         base[:n] = rows.base[labels]
-        values = rows_of_labels(rows.values, n_rows, labels, some._search.width)
+        values = rows_of_labels(rows.values, n_rows, labels, of_labels._search.width)
         rows = rows._replace(values=values, base=base)
-        precision = FINE if exact else some._search.sample_precision(rows)
-        found = some._run(features, rows, precision, exact=False)
+        precision = FINE if exact else of_labels._search.sample_precision(rows)
+        # Not exact: lists of rare rows are searched with all labels only.
+        stumps = of_labels._run(features, rows, precision, exact=False)
         votes, below = np.ones((2, features.size, self.n_labels), np.int8)
-        votes[:, labels] = found.votes
-        if found.below is not None:
-            below[:, labels] = found.below
+        votes[:, labels] = stumps.votes
+        if stumps.below is not None:
+            below[:, labels] = stumps.below
         return self._with_edges(
-            replace(found, votes=votes, below=None if found.below is None else below)
+            replace(stumps, votes=votes, below=None if stumps.below is None else below)
         )
 
     def _run(
@@ -423,13 +425,13 @@ class Searcher:
             return
         for some in (is_rare, ~is_rare):
             places = np.flatnonzero(some)
-            found = found_room(places.size, self.n_labels, self.two_sided)
+            of_some = found_room(places.size, self.n_labels, self.two_sided)
             if some is is_rare:
-                self._rare_search.write(rare, at[places], rows, tie, found)
+                self._rare_search.write(rare, at[places], rows, tie, of_some)
             else:
-                self._search_bins(features[places], rows, precision, found)
+                self._search_bins(features[places], rows, precision, of_some)
             arrays: Any = output
-            for array, part in zip(arrays, found, strict=True):
+            for array, part in zip(arrays, of_some, strict=True):
                 if array.size:
                     array[places] = part
 
@@ -460,6 +462,7 @@ class Searcher:
             return
         near = np.array(rows_near)
         rough = stumps.edge[near]
+        # Equal cuts have equal bits: of each value, one stump is compared again for all.
         values, first = np.unique(rough, return_index=True)
         if values.size < 2:
             return
@@ -521,7 +524,7 @@ class Searcher:
         constant: Any = 0.0
         if stumps.below is not None:
             constant = (votes + stumps.below) // 2 @ rows.base[: self.n_labels]
-            votes = (votes - stumps.below) // 2
+            votes = (votes - stumps.below) // 2  # exact: sums of -1 and +1 are even
         for part in _parts(edges.size, self._most(rows)):
             features, thresholds = self._of_bank(stumps.feature[part]), stumps.threshold[part]
             view, bins = self.bank.view_at(features, thresholds, self._rows_of_view(rows))
@@ -542,6 +545,7 @@ class Searcher:
         for part in _parts(q, min(self._most(rows), max(q, 1))):
             (bins, at, *_), read = self._read(self._of_bank(features[part]), rows)
             filled, tops = hist[part], last[part]
+            # The kernel takes two features at a time.
             stretches = self.weights.threads.stretches((*range(0, at.size, 2), at.size))
             slices = [slice(*ends) for ends in stretches]
             calls = [(bins, at[s], read, filled[s].reshape(-1), tops[s]) for s in slices]
@@ -552,6 +556,7 @@ class Searcher:
         return features if self._members is None else self._members[features]
 
     def _whole(self, rows: Rows) -> bool:
+        # Draws and nodes have fewer rows than the run; shuffled rows read whole columns, too.
         return rows.values.size == self._n_run * self._search.width
 
     def _most(self, rows: Rows) -> int:
@@ -560,7 +565,6 @@ class Searcher:
         return self.bank.most_features(n_rows) // SEARCH_GROUP * SEARCH_GROUP
 
     def _read(self, features: NDArray[np.int64], rows: Rows) -> tuple[View, Rows]:
-        """Bins, and the rows with their columns in them."""
         view = self.bank.view(features, self._rows_of_view(rows))
         return view, _in_view(view, rows)
 

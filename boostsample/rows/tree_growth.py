@@ -58,6 +58,7 @@ class TreeGrowth:
         self._nodes = nodes_room(searches.n_leaves, n_labels, searches.masses)
         found = found_room(searches.n_features, 0, two_sided=True)
         self._writes = room, search_room(n_labels), found, self._nodes
+        # Compiles the kernel without a call, so that seconds of rounds are those of their work.
         compiled_address(self._grow, self._arguments(self._seeds(np.random.default_rng(0), 1)))
 
     def _arguments(self, seeds: NDArray[np.int64]) -> tuple[Any, ...]:
@@ -66,6 +67,8 @@ class TreeGrowth:
 
     def grow(self, rng: np.random.Generator) -> GrownNodes:
         """As of `Growth`."""
+        # Seeds for as many searches as a tree can need; then only those of its searches are drawn,
+        # so that the stream goes on as after single searches.
         stream = rng.bit_generator.state
         self._grow(*self._arguments(self._seeds(rng, 2 * self._plan.n_leaves - 3)))
         rng.bit_generator.state = stream
@@ -76,6 +79,7 @@ class TreeGrowth:
         self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
     ) -> list[float]:
         """As of `Growth`."""
+        # Threshold 1 reads a wrong cut, which is replaced.
         values = self._bank.cuts_of(features)[np.arange(features.size), thresholds - 2]
         values[thresholds == 1] = -np.inf
         numbers: list[float] = values.tolist()

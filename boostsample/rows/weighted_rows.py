@@ -88,7 +88,7 @@ class WeightedRows(abc.ABC):
     def set_sums(self, part_sums: NDArray[np.float64], part_masses: NDArray[np.float64]) -> None:
         """Take the sums of all rows from those of parts; the weights have changed."""
         np.add.reduce(part_sums, axis=0, out=self.sums)
-        self.mass = math.fsum(part_masses.tolist())
+        self.mass = math.fsum(part_masses.tolist())  # rounded once: an edge of 1 ends training
         self.changed()
 
     def exact(self) -> Rows:
@@ -133,7 +133,7 @@ class WeightedRows(abc.ABC):
     ) -> list[Rows]:
         """Draw samples of ascending sizes below n, each of which contains the one before."""
         (signed, ends), nested = self._cumulate(how), list[Rows]()
-        room, room_base = self.values, np.zeros(self.width)
+        room, room_base = self.values, np.zeros(self.width)  # replaced at the first sample
         joins = self.width <= 2 * LANES  # with one plane, more rows can follow
         for (examples, factors), scale, known in scheme(self._weight, ends, sizes, rng):
             base, size = np.empty(self.width), examples.size * self.width
@@ -154,6 +154,7 @@ class WeightedRows(abc.ABC):
         signed, norms, ends = self.values, how.by == "norms", self._ends
         if how.by == "logistic weights":
             signed = self._logistic()
+        # Within a round, the weights of the examples are formed once for all draws by weight.
         current = self._totals_are_current and how.by == "weights"
         if not current:
             self._kernels.totals(self._squares() if norms else signed, self._weight)
@@ -165,6 +166,7 @@ class WeightedRows(abc.ABC):
             return signed, np.array([self.mass])
         if not self._ends_are_current:
             draw_kernels.cumulate_for_draw(self._weight, ends)
+            # What other schemes draw by is not of use to the next draw.
             self._ends_are_current = how.by == "weights"
         return signed, ends
 

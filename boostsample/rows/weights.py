@@ -24,7 +24,8 @@ from boostsample.rows.protocol import CellTable, Factors
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads import Threads
 
-#: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end.
+#: Edges above 1 - EDGE_GAP are treated as 1: alpha is capped there, and full steps end. The gap is
+#: far above the rounding of sums in float64, and alpha at most 14.2.
 EDGE_GAP = 1e-12
 #: Least size of a normalised label weight: far from denormal numbers, too small to matter.
 WEIGHT_FLOOR = 1e-30
@@ -85,6 +86,7 @@ class StepSize:
         if self.is_full and edge <= 1.0 - EDGE_GAP:
             return 0.5 * (math.log1p(edge) + math.log1p(-edge))
         alpha = self.alpha(edge)
+        # exp(-alpha) (1 + (1 - G) / 2 (exp(2 alpha) - 1)) keeps its digits where alpha is small.
         return math.log1p(0.5 * (1.0 - edge) * math.expm1(2.0 * alpha)) - alpha
 
     def fall(self, alpha: float) -> float:
@@ -100,6 +102,8 @@ class StepSize:
         """
         if self.is_full:
             return Factors(1.0 / (mass * (1.0 + edge)), 1.0 / (mass * (1.0 - edge)))
+        # exp(alpha) / exp(-alpha) - 1; the total is mass * (1 + (1 - G) / 2 * more), as in
+        # `log_loss_change`.
         more = math.expm1(2.0 * self.alpha(edge))
         total = mass * (1.0 + 0.5 * (1.0 - edge) * more)
         return Factors(1.0 / total, (1.0 + more) / total)
@@ -157,6 +161,7 @@ def continued_weights(
     """
     exponents = -(Y * scores)
     most = float(exponents.max())
+    # Exponents of at most 0 do not overflow.
     weights = label_weights * np.exp(exponents - most)
     log_loss = most + math.log(math.fsum(weights.ravel()) / math.fsum(label_weights.ravel()))
     return np.maximum(weights, WEIGHT_FLOOR * weights.max()), log_loss
@@ -220,7 +225,7 @@ class SignedWeights(WeightedRows):
         writes = self.part_sums, self.part_masses, self._weight if drawn else self._weight[:0]
         self.share(kernel, reads, writes)
         self.set_sums(self.part_sums, self.part_masses)
-        self._totals_are_current = drawn
+        self._totals_are_current = drawn  # `set_sums` has marked them as old
 
     def update_sides(self, column: NDArray[np.uint8], threshold: int, table: CellTable) -> None:
         """Multiply w_il by the factor of its side, label and the sign of y_il; O(N)."""

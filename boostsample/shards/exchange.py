@@ -110,7 +110,7 @@ class Exchange:
     ) -> None:
         self._transport = transport
         self._active = list(range(transport.n_shards))
-        self._builds: dict[int, bytes] = {}  # the first messages
+        self._builds: dict[int, bytes] = {}  # the first messages; before them nothing is replayed
         self._restored: dict[int, tuple[Any, ...]] = {}  # changes of single shards that come first
         self._done: list[tuple[Any, ...]] = []  # changes of finished rounds
         self._changes: list[tuple[Any, ...]] = []  # changes of this round
@@ -124,7 +124,8 @@ class Exchange:
         self._active = [k for k, shard in enumerate(loaded) if shard.n_examples]
         self.loaded = [loaded[k] for k in self._active]
         self.counts = np.array([shard.n_examples for shard in self.loaded])
-        unit = 2.0 ** math.floor(math.log2(max(shard.most for shard in self.loaded)))  # exact
+        # A power of two: user weights that are divided by it keep their digits.
+        unit = 2.0 ** math.floor(math.log2(max(shard.most for shard in self.loaded)))
         least = min(shard.least_label for shard in self.loaded) / unit
         total = math.fsum(shard.total for shard in self.loaded) / unit
         of_run = (weight_init, unit, least, total), one_search, two_sided, transport.n_jobs
@@ -179,8 +180,11 @@ class Exchange:
 
     def _told(self, messages: Mapping[int, bytes]) -> list[Any]:
         answers: dict[int, bytes] = {}
+        # Of a shard that is lost, all that it was told goes before the message: it then answers the
+        # same.
         waiting = {k: [message] for k, message in messages.items()}
         if self._broken:
+            # An interrupt may have reached some shards and not others: all begin anew.
             why = Lost("the exchange before was broken off")
             self._transport.revive(dict.fromkeys(messages, why))
             waiting = {k: [*self._told_before(k), messages[k]] for k in messages}

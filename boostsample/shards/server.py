@@ -248,6 +248,7 @@ class ShardServer:
     def split(self, node: int, stump: WireStump, below: int, above: int) -> None:
         """The examples of a node with phi = -1 become node `below`, the others node `above`."""
         first, end = self._nodes[node]
+        # A shard may hold no example of a node.
         halves: Any = ((first, first), (first, first))
         if first < end:
             halves = self._rows.split((first, end), stump)
@@ -335,6 +336,8 @@ class ShardServer:
         if n_empty == len(sizes):
             return empty
         self._weights.odds = draw.odds
+        # One stream for each shard, from numbers of the driver: a shard that was lost draws again
+        # what it had drawn.
         rng = np.random.default_rng((draw.seed, self._number))
         scheme = _in_units(nested_scheme(draw.scheme), draw.units[n_empty:])
         how = UNPROMISED.get(draw.scheme, PROMISED)
@@ -370,7 +373,7 @@ class ShardServer:
             weights = np.ascontiguousarray(matrix_of_rows(rows.values, n, n_labels)[n_weighed:])
             if n > n_known:
                 bins = self._bank.take(by_rows, rows.examples[n_known:])
-        bins = bins.view(np.uint8)  # a dtype that was pickled with a source takes more bytes again
+        bins = bins.view(np.uint8)  # a dtype that came with a pickled source is pickled in full
         kind: Any = np.float64 if wide else np.float32
         n_bins = self._n_bins[by_sums]
         sums, last = np.full((int(n_bins.sum()), n_labels), NO_ROWS, kind), np.ones(0, np.uint8)

@@ -108,6 +108,7 @@ class ShardRows:
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; sent with the next request."""
+        # The sums of the finish give the masses after the update: the next draw needs no exchange.
         predicted = None
         if self._driver.finished == (Target(), cut.feature, cut.threshold):
             masses = self._whole.masses
@@ -146,6 +147,7 @@ class ShardRows:
         numbers: Any = tuple(factors) if isinstance(factors, Factors) else factors
         self._exchange.change(name, base, numbers)
         self._whole.changed(predicted)
+        # A chain of the factors of all updates: they follow from all weights of all shards.
         digits = np.asarray(numbers, "<f8").tobytes()
         self.digest = hashlib.sha256(self.digest.encode() + digits).hexdigest()
 

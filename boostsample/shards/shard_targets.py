@@ -198,6 +198,7 @@ class DriverSearch:
         used = np.flatnonzero(~is_empty(sums) & (place <= np.repeat(last, sizes)))
         bounds = np.searchsorted(used, np.append(0, ends))
         large = sums[used].astype(np.float32)
+        # Together 48 bits or more of the 53, which the kernel adds up in float64.
         small = (sums[used] - large).astype(np.float32)
         order = np.arange(used.size)
         of_feature = np.repeat(np.arange(features.size), np.diff(bounds))
@@ -297,6 +298,8 @@ class ShardSample(NamedTuple):
             parts.append(self._on_histograms(part, answers))
         stumps = _joined(parts)
         edges = stumps.edge
+        # Shards add up in another order than one process: edges within rounding become equal, so
+        # that the first feature wins in both.
         best = edges.max()
         edges[edges >= best - driver.tie(self.of.n_examples)] = best
         return stumps
@@ -342,6 +345,7 @@ class ShardSample(NamedTuple):
         n_weights = n - (drawn.n_rows(drawn.weights_of) if drawn.joined else 0)
         of_sums = self.of.driver.n_bins[features] * (4 * n_labels * len(drawn.draws))
         compact: NDArray[np.bool_] = n_new < of_sums
+        # The weights of new rows are sent once for all features: rows must save more than that.
         saved = int(np.maximum(of_sums - n_new, 0).sum())
         if saved <= max(n_weights, 0) * 4 * n_labels:
             compact[:] = False
@@ -553,6 +557,7 @@ def allocate(
             units.append(_inverse(shares))
         else:
             expected = expected_sizes(size, shares, counts)
+            # Sizes of a shard never fall, so that its samples are nested.
             so_far = so_far + pivotal_sizes(np.maximum(expected - expected_before, 0.0), rng)
             expected_before = expected
             units.append(so_far * _inverse(expected))
@@ -571,7 +576,7 @@ def expected_sizes(
 ) -> NDArray[np.float64]:
     """E_m = min(n_m, c p_m), c such that they sum to `size`: float64 (M,)."""
     most = np.asarray(counts, float)
-    full = np.zeros(shares.size, np.bool_)
+    full = np.zeros(shares.size, np.bool_)  # shards that give all examples; c rises with each
     while True:
         left, free = size - most[full].sum(), shares[~full].sum()
         expected = np.where(full, most, shares * (left / free if free > 0 else 0.0))
@@ -585,6 +590,7 @@ def pivotal_sizes(expected: NDArray[np.float64], rng: np.random.Generator) -> ND
     """Whole numbers of these expectations, each rounded down or up; the sum is kept: int64 (M,)."""
     sizes = np.floor(expected).astype(np.int64)
     uniforms = rng.random(expected.size)
+    # Ordered pivotal sampling as of `kernels.draw.draw_pivotal`, of the parts below 1.
     fighter, chance = -1, 0.0
     for m, part in enumerate((expected - sizes).tolist()):
         both = chance + part

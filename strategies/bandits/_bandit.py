@@ -107,7 +107,7 @@ class BanditStrategy(Strategy):
         sample = step.draw(step.remaining // features.size)
         stumps = step.search(features, sample)
         best = np.zeros(arms.size)
-        np.maximum.at(best, owner, stumps.edge)
+        np.maximum.at(best, owner, stumps.edge)  # several features of one arm
         winner = int(owner[stumps.edge.argmax()])
         self.arms_, self.edges_, self.winner_ = arms, best, winner
         step.note(arm=int(arms[winner]))
@@ -115,7 +115,7 @@ class BanditStrategy(Strategy):
 
     def learn(self, outcome: Outcome) -> None:
         """Reward the pulled arms."""
-        self.edges_[self.winner_] = outcome.edge
+        self.edges_[self.winner_] = outcome.edge  # exact, not the largest of many estimates
         self.reward_arms(self.arms_, reward(self.edges_, self.reward, self.reward_scale))
 
     def _wanted_pulls(self, q: int) -> int:

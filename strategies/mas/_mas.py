@@ -43,7 +43,8 @@ class MASStrategy(Strategy):
     noise : {"paper", "deconvolved"}
         Model the estimated edges as they are, or remove the known variance of their noise.
     scheme : str
-        How samples are drawn, see `Step.draw`.
+        How samples of planned searches are drawn, see `Step.draw`. Those of models and of probes of
+        all features are independent draws, whose noise is known.
     """
 
     noises: ClassVar[tuple[str, ...]] = ("paper", "deconvolved")

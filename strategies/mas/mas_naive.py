@@ -22,6 +22,7 @@ from boostsample.step import Step
 from boostsample.strategies.mas._mas import MASStrategy, mas_noise, mas_probing_search, note_beliefs
 from boostsample.strategy import Pool, Stump
 
+#: Edges that are kept, at least: a search of few features alone gives no spread.
 _LEAST_EDGES = 32
 #: With fewer, the mixture overfits: its spread is too small, and Q would stay small.
 _EDGES_PER_COMPONENT = 20

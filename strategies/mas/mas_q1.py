@@ -63,7 +63,7 @@ class MASQ1(MASFamilyStrategy):
 def _resized(counts: NDArray[np.int64], sizes: Sequence[int], n: int) -> NDArray[np.int64]:
     """The counts with a sum of n, none above its size."""
     resized, room = counts.copy(), np.array(sizes) - counts
-    while change := int(np.sign(n - resized.sum())):
+    while change := int(np.sign(n - resized.sum())):  # a feature more or less at a time
         at = int((room if change > 0 else resized).argmax())
         resized[at] += change
         room[at] -= change

@@ -52,6 +52,7 @@ class AdaptivePruning(QuickBoost):
         if self.waits(step) or size == n or cost > step.budget:
             return step.search(everything, step.draw(n)).best()
         stumps = step.search(everything, step.draw(size, "heaviest"))
+        # W H + 1 - W and W H - (1 - W): the light examples agree with the stump, or do not.
         upper = 1.0 - mass * (1.0 - stumps.edge)
         best = float((mass * (1.0 + stumps.edge) - 1.0).max())
         order = np.argsort(-upper, kind="stable")
@@ -71,9 +72,9 @@ def read_in_turn(
     whole, stumps = step.draw(step.n_examples), list[Stump]()
     while (end := int((bounds >= best - ROUNDING).sum())) > len(stumps):
         read = len(stumps)
-        found = step.search(features[read : min(end, max(1, 2 * read))], whole)
-        stumps += [found[[row]].best() for row in range(len(found))]
-        best = max(best, float(found.edge.max()))
+        of_some = step.search(features[read : min(end, max(1, 2 * read))], whole)
+        stumps += [of_some[[row]].best() for row in range(len(of_some))]
+        best = max(best, float(of_some.edge.max()))
     step.note(unpruned=len(stumps))
     near = [stump for stump in stumps if stump.edge >= best - ROUNDING]
     if len(near) == 1:

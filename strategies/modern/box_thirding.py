@@ -29,8 +29,8 @@ from boostsample.strategies.successive_halving import Stage
 from boostsample.strategies.uniform_naive import search_that_spends, spends_budget
 from boostsample.strategy import Pool, Strategy, Stump
 
-_PREFERRED = 256
-_LEAST_EXAMPLES = 50
+#: Q_0 by default, and the fewest examples of the first level: those of `laminating`.
+_PREFERRED, _LEAST_EXAMPLES = 256, 50
 
 
 @dataclass(eq=False, repr=False)
@@ -97,21 +97,21 @@ def passed_on(edges: NDArray[np.float64]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def box_levels(
-    wanted: int | None, n_examples: int, n_features: int, budget: int
+    n_first: int | None, n_examples: int, n_features: int, budget: int
 ) -> tuple[Stage, ...]:
     """Features and examples of each level, within the budget: (Q_0, T_0), ...
 
     >>> box_levels(None, 60_000, 16_000, 600_000)
     ((256, 334), (127, 668), (63, 1336), (31, 2672), (15, 5344), (7, 10688), (3, 21376), (1, 42752))
     """
-    if wanted is None and budget >= n_features * n_examples:
+    if n_first is None and budget >= n_features * n_examples:
         return ((n_features, n_examples),)
-    q = min(wanted or _PREFERRED, n_features)
-    least = 1 if wanted else min(_LEAST_EXAMPLES, n_examples)
+    q = min(n_first or _PREFERRED, n_features)
+    least = 1 if n_first else min(_LEAST_EXAMPLES, n_examples)
     while q > 3 and _first(q, n_examples, budget) < least:
         q //= 2
     t = _first(q, n_examples, budget)
-    if wanted:
+    if n_first:
         return _levels(q, t, n_examples) if t else ((1, min(budget, n_examples)),)
     size = n_examples, n_features, budget
     for more in range(q, n_features + 1):

@@ -25,6 +25,7 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Pool, Strategy, Stump
 
+#: Least chance of a feature, relative to the best: any can be drawn.
 _LEAST = 1e-9
 
 
@@ -78,7 +79,7 @@ class EMAFS(Strategy):
     def choose(self, step: Step) -> Stump:
         """Draw features, search them, average their gains."""
         q = searched_features(self.n_features, step.n_examples, step.n_features, step.budget)
-        order = step.rng.permutation(step.n_features)
+        order = step.rng.permutation(step.n_features)  # of equal averages, random ones go first
         if self.n_searches_ < self.warm_up:
             features = order[:q]
         else:

@@ -87,6 +87,7 @@ def mabsplit_survivors(
     edges: NDArray[np.float64], n_examples: int, n_all: int, z: float
 ) -> NDArray[np.int64]:
     """Rows that the bounds do not drop, largest edge first."""
+    # Of draws without replacement: no noise is left once all N examples are read.
     left = (n_all - n_examples) / max(n_all - 1, 1)
     bound = z * np.sqrt((1.0 - edges**2) / n_examples * left)
     order = np.argsort(-edges, kind="stable")

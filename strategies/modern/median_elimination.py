@@ -104,6 +104,7 @@ def median_elimination_stages(
     sizes = [n_features]
     while sizes[-1] > 2:
         sizes.append(-(-sizes[-1] // 2))
+    # e falls to 3/4 in each stage, so that 1 / e^2 grows by 16/9; units cancel.
     pulls = [(16 / 9) ** s * math.log(3 * 2 ** (s + 1) / delta) for s in range(len(sizes))]
     unit = budget / sum(q * t for q, t in zip(sizes, pulls, strict=True))
     stages = [(q, min(n_examples, int(unit * t))) for q, t in zip(sizes, pulls, strict=True)]

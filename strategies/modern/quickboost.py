@@ -68,6 +68,7 @@ class QuickBoost(Strategy):
         if not waits and size < n and cost + features.size * n <= step.budget:
             stumps = step.search(features, step.draw(size, "heaviest"))
             best = step.search([stumps.best().feature], step.draw(n)).best().edge
+            # W H + 1 - W, Proposition 1.
             features = features[1.0 - mass * (1.0 - stumps.edge) >= best - ROUNDING]
             self.count(step, paid=cost + features.size * n < step.n_features * n)
         step.note(unpruned=features.size)

@@ -26,7 +26,9 @@ from boostsample.step import Step
 from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Pool, Strategy, sample_members
 
+#: Part of the budget that a tasting may spend.
 _SHARE = 2
+#: Fewest examples of a tasting, by which R is limited.
 _LEAST_EXAMPLES = 50
 
 

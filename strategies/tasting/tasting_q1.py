@@ -39,7 +39,7 @@ class TastingQ1(TastingStrategy):
         for _ in range(q):
             least = 0.0 if best is None else best.edge
             promises = np.array([np.maximum(edges, least).mean() for edges in tasted])
-            promises[[not each for each in waiting]] = -1.0
+            promises[[not each for each in waiting]] = -1.0  # below all others: nothing is left
             family = largest_at_random(promises, step.rng)
             stump = step.search([waiting[family].pop()], sample).best()
             if best is None or stump.edge > best.edge:
