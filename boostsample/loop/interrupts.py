@@ -78,10 +78,10 @@ class HeldInterrupts:
         self._received.clear()
         try:
             yield
-        finally:
+        finally:  # of a round that fails too: its caller may go on
             self._holding = False
-        if self._received:
-            self._deliver(self._received[0])
+            if self._received:
+                self._deliver(self._received[0])
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         again = self._received and number == signal.SIGINT
@@ -91,6 +91,7 @@ class HeldInterrupts:
             self._deliver(number)
 
     def _deliver(self, number: int) -> None:
+        self._received.clear()
         before = self._installed[number]
         if before != signal.SIG_DFL:  # it raises, and `Checkpoint.__exit__` saves
             before(number, None)

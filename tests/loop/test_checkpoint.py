@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.errors import DataError
+from boostsample.errors import DataError, StrategyError
 from boostsample.learner import Learner, Targets
 from boostsample.loop.checkpoint import Checkpoint, boost, checkpoint_notes
 from boostsample.registry import strategy_names
@@ -299,6 +299,25 @@ def test_a_second_ctrl_c_breaks_the_round_off(
     assert "holds the rounds up to 1" in capsys.readouterr().err
     interrupted(0)
     assert finished(path, booster()) == straight(booster())
+
+
+def test_ctrl_c_in_a_round_that_fails_is_not_lost(
+    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Failing(Interrupted):
+        def choose(self, step: Step) -> Stump:
+            stump = super().choose(step)
+            if step.round == self.at:
+                raise StrategyError("this round fails")
+            return stump
+
+    path = tmp_path / "run.checkpoint"
+    interrupted(4)
+    with pytest.raises(KeyboardInterrupt) as raised:
+        train(path, new_booster(Failing()))
+    assert str(raised.value.__context__) == "this round fails"
+    assert rounds_in(path) == 1
+    assert capsys.readouterr().err.count("holds the rounds up to 1") == 1
 
 
 def test_ctrl_c_before_anything_is_saved(
