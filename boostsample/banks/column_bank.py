@@ -141,7 +141,8 @@ class ColumnBank(Bank):
         taken = np.empty((features.size, rows.size), np.uint8)
         for start in range(0, features.size, self._bins.n_rows):
             part = slice(start, start + self._bins.n_rows)
-            taken[part] = self._bins.rows[self._kept(features[part])[:, None], rows]
+            places = self._kept(features[part])  # first: it may replace the array of the rows
+            taken[part] = self._bins.rows[places[:, None], rows]
         return taken
 
     def column(self, feature: int) -> NDArray[np.uint8]:
