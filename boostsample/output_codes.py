@@ -67,7 +67,7 @@ class OutputCode:
         distance: -sum_b (1 - sign(M_cb f_b)) / 2, their eq. 4. Two classes: half of the difference
         (n, 1); with one bit and by loss, that is f.
         """
-        matrix = self.matrix.astype(np.float64)
+        matrix = self.matrix.astype(np.float64, order="C")  # sums have an order, and so bits
         if self.decoding == "hamming":
             decoded = 0.5 * (np.sign(scores) @ matrix.T - self.n_bits)
         else:

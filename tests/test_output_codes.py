@@ -100,6 +100,17 @@ def test_decoders_are_their_twins(code: str, size: float) -> None:
         np.testing.assert_array_equal(predicted, twin(scores, made.matrix))
 
 
+@pytest.mark.parametrize("code", ["exhaustive", "dense", "sparse"])
+def test_bits_do_not_depend_on_the_layout_of_the_matrix(code: str) -> None:
+    """A code from a file has rows in memory, as lists have; others may have columns."""
+    made = code_of(code, 5)
+    scores = np.random.default_rng(0).normal(0.0, 1.0, (200, made.n_bits))
+    of_file = code_of(made.matrix.tolist(), 5)
+    columns = OutputCode(np.asfortranarray(made.matrix))
+    for other in (of_file, columns):
+        assert other.decode(scores).tobytes() == made.decode(scores).tobytes()
+
+
 def test_large_scores_are_decoded() -> None:
     made = code_of("exhaustive", 4)
     scores = 5000.0 * made.matrix.astype(np.float64)
