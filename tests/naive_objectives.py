@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tests.naive import initial_weights
 
@@ -560,3 +561,28 @@ def hamming_decoding(scores: Array, code: NDArray[Any]) -> NDArray[np.int64]:
         for c, word in enumerate(code):
             distance[i, c] = ((1 - np.sign(word * f)) / 2).sum()
     return np.asarray(distance.argmin(axis=1))
+
+
+class AccuracyStump(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # without annotations
+    """The cut and classes of largest weighted accuracy, by brute force."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any) -> AccuracyStump:
+        self.classes_ = np.unique(y)
+        self.weights_ = sample_weight / sample_weight.sum()
+        best = -1.0
+        for feature in range(X.shape[1]):
+            for threshold in np.unique(X[:, feature]):
+                above = X[:, feature] >= threshold
+                sides = [
+                    [self.weights_[side & (y == c)].sum() for c in self.classes_]
+                    for side in (~above, above)
+                ]
+                accuracy = sum(map(max, sides))
+                if accuracy > best + 1e-12:
+                    best, self.cut_ = accuracy, (feature, int(threshold))
+                    self.votes_ = [self.classes_[int(np.argmax(side))] for side in sides]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        feature, threshold = self.cut_
+        return np.array(self.votes_)[(X[:, feature] >= threshold).astype(int)]

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import load_digits
 from sklearn.ensemble import AdaBoostClassifier
 
@@ -22,6 +21,7 @@ from tests.naive_objectives import (
     NAIVE_BOOSTERS,
     OC,
     SAMME,
+    AccuracyStump,
     Added,
     Bagging,
     Gentle,
@@ -327,31 +327,6 @@ def test_the_loss_of_samme_is_the_multiclass_exponential_loss(learning_rate: flo
         if accuracy:
             z = K * accuracy ** (1 / K) * ((1 - accuracy) / (K - 1)) ** ((K - 1) / K)
             assert added.edge == pytest.approx(math.sqrt(1 - z * z), abs=1e-9)
-
-
-class AccuracyStump(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # without annotations
-    """The cut and classes of largest weighted accuracy, by brute force."""
-
-    def fit(self, X: Any, y: Any, sample_weight: Any) -> AccuracyStump:
-        self.classes_ = np.unique(y)
-        self.weights_ = sample_weight / sample_weight.sum()
-        best = -1.0
-        for feature in range(X.shape[1]):
-            for threshold in np.unique(X[:, feature]):
-                above = X[:, feature] >= threshold
-                sides = [
-                    [self.weights_[side & (y == c)].sum() for c in self.classes_]
-                    for side in (~above, above)
-                ]
-                accuracy = sum(map(max, sides))
-                if accuracy > best + 1e-12:
-                    best, self.cut_ = accuracy, (feature, int(threshold))
-                    self.votes_ = [self.classes_[int(np.argmax(side))] for side in sides]
-        return self
-
-    def predict(self, X: Any) -> Any:
-        feature, threshold = self.cut_
-        return np.array(self.votes_)[(X[:, feature] >= threshold).astype(int)]
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.ensemble import AdaBoostClassifier
 
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.families import text_family
@@ -18,7 +20,7 @@ from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Round, Term
 from tests.compiled import slow_without_jit
-from tests.naive_objectives import OC, Bagging, NaiveBooster, naive_booster
+from tests.naive_objectives import OC, AccuracyStump, Bagging, NaiveBooster, naive_booster
 from tests.problems import bank_of, local_rows, noisy_labels, table
 
 pytestmark = slow_without_jit
@@ -179,8 +181,7 @@ def test_digits(objective: str, learner: str) -> None:
     if (objective, learner) == ("abstain", "tree:n_leaves=5"):
         pytest.skip("trees do not abstain")
     X, y = load_digits(return_X_y=True)
-    rounds = 200 if learner == "stump" else 20
-    compare(X.astype(np.float32), encode(y, 10), objective, learner, rounds)
+    compare(X.astype(np.float32), encode(y, 10), objective, learner, 200)
 
 
 @pytest.mark.parametrize("objective", ALL[:-1])
@@ -190,11 +191,46 @@ def test_two_classes(objective: str) -> None:
     compare(X[:n].astype(np.float32), encode(y[:n], 2), objective, "stump", 200)
 
 
-@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "samme"])
+@pytest.mark.parametrize("objective", [name for name in ALL if name != "rank"])
 def test_letter(objective: str, data_dir: Path) -> None:
     data = load_dataset("letter", data_dir=data_dir, download=False)
     X, y = data.X[:5000], data.y[:5000]
-    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", 60)
+    # Later cells of gentle have masses of 1e-8, of which float32 leaves two digits.
+    rounds = 60 if objective == "gentle" else 200
+    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", rounds)
+
+
+@pytest.mark.parametrize("learning_rate", [1.0, 0.5])
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_samme_is_that_of_scikit_learn(n_labels: int, learning_rate: float) -> None:
+    """Cuts, coefficients and predictions of every round, without the twin between them."""
+    n_rounds, Y = 30, noisy_labels(150, n_labels, 3)
+    X = table(150, 6, 8, n_labels)
+    X[:, :4] += 3 * (Y[:, [0, 0, -1, -1]] > 0) * (table(150, 4, 10, 5) < 7)
+    y = Y.argmax(axis=1) if n_labels > 1 else (Y[:, 0] + 1) // 2
+    peer = AdaBoostClassifier(AccuracyStump(), n_estimators=n_rounds, learning_rate=learning_rate)
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))  # so that no two cuts are tied
+    peer.fit(X, y, weight)
+    bank = bank_of(X)
+    settings: dict[str, Any] = {
+        "objective": "samme",
+        "learning_rate": learning_rate,
+        "weight_init": "uniform",
+        "example_weight": weight,
+    }
+    booster = Booster(bank, None, Y, "full", "stump", n_rounds=n_rounds, **settings)
+    terms = list[Term]()
+    stages = zip(peer.estimators_, peer.estimator_weights_, peer.staged_predict(X), strict=True)
+    for stump, coefficient, predicted in stages:
+        (term,) = booster.next_round().terms
+        terms.append(term)
+        cut = term.feature, math.ceil(bank.threshold(term.feature, term.threshold))
+        assert cut == stump.cut_
+        assert 2 * term.alpha == pytest.approx(coefficient, rel=1e-5)
+        scores = Model(bank.families, terms, n_labels).decision_function(X)
+        decided = scores.argmax(axis=1) if n_labels > 1 else (scores[:, 0] >= 0).astype(int)
+        np.testing.assert_array_equal(decided, predicted)
+    assert len(terms) == n_rounds
 
 
 @pytest.mark.parametrize("objective", ["mh", *LABELS])
