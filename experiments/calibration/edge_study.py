@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.checks import MOST_REPEATS, check_count
-from boostsample.errors import BoostSampleError, SettingError, StrategyError, one_line
+from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import task_groups
-from boostsample.experiments.cells.training import TrainingSplit
+from boostsample.experiments.cells.training import TrainingSplit, next_round
 from boostsample.experiments.common.progress import Progress
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
@@ -128,19 +128,17 @@ def calibrate(
     """
     check_request(plan, repeats, scheme)
     run = _StudiedRun(prepare(data, plan), repeats, scheme, progress or (lambda *_: None))
-    booster = run.booster
-    study = EdgeStudy(run.prepared, repeats, scheme, [], [], {}, ())
+    study, booster = run.study, run.booster
     for mark in plan.marks:
         while booster.round < mark - 1 and not booster.finished:
             run.next_row()
             run.report("boosting", booster.round, booster.n_rounds)
-        if booster.finished:
-            break
-        run.measure_round(study)
+        if not booster.finished:
+            run.measure_round()
     missed = ", ".join(str(mark) for mark in plan.marks[len(study.choices) :])
     note = (
-        f"{run.variant.label}: training ended in round {booster.round} ({booster.stopped}); there "
-        f"is no round {missed} to calibrate"
+        f"{study.variant.label}: training ended in round {booster.round} ({booster.stopped}); "
+        f"there is no round {missed} to calibrate"
     )
     if not study.choices:
         raise SettingError(f"{note}; name earlier rounds")
@@ -155,114 +153,110 @@ class _StudiedRun:
         plan = prepared.plan
         n_jobs = -1 if plan.n_jobs is None else plan.n_jobs
         split = TrainingSplit(prepared, 0, progress=partial(report, "features"), n_jobs=n_jobs)
-        self.prepared, self.repeats, self.scheme, self.report = prepared, repeats, scheme, report
-        self.variant = prepared.variants[0]
-        self.seeds = self.variant.stream(prepared.data.seeded_by, plan.seed, 0)
+        self.study = EdgeStudy(prepared, repeats, scheme, [], [], {}, ())
+        self.pool, self.report = prepared.pool(0), report
+        self.seeds = self.study.variant.stream(prepared.data.seeded_by, plan.seed, 0)
         report("compiling", 0, 1)
-        ((task,),) = task_groups(prepared)
-        self.booster = split.booster(task, self.seeds)
+        ((self.task,),) = task_groups(prepared)
+        self.booster = split.booster(self.task, self.seeds)
         report("compiling", 1, 1)
-        labels = split.boosted_labels(task)
-        self.measurer = EdgeMeasurer(split.bank, split.train_rows, labels, plan.weights)
+        labels = split.boosted_labels(self.task)
+        self.measurer = EdgeMeasurer(split.bank, split.train_rows, labels, plan.weights, scheme)
 
-    def measure_round(self, study: EdgeStudy) -> None:
-        """Do the next round of the run, and add its measurements to a study."""
-        booster, pool, repeats = self.booster, self.prepared.pool(0), self.repeats
+    def next_row(self) -> dict[str, Any]:
+        """Do one round and return the row of its first search."""
+        return next_round(self.booster, self.task).rows[0]
+
+    def measure_round(self) -> None:
+        """Do the next round of the run, and add its measurements to the study."""
+        booster, pool, study = self.booster, self.pool, self.study
         before = booster.state()
         row = self.next_row()
         after, mark = booster.state(), booster.round
         self.measurer.restore(before)
         columns = candidate_pairs(pool.n_features, pool.n_examples, booster.budget)
         pairs = [(q, t) for t, sizes in columns.items() for q in sizes]
-        edges = np.empty((repeats, len(pairs), 2))
-        replays = np.empty((repeats, 2))
-        rng = np.random.default_rng(self._seeds(mark, _GRID))
-        for at, seed in enumerate(self._seeds(mark, _REPLAY).spawn(repeats)):
-            self.report(f"measuring round {mark}", at, repeats)
-            edges[at] = self.measurer.measure(columns, self.scheme, rng)
+        searches, replays = [], []
+        rng = self._rng(mark, _GRID)
+        for at, seed in enumerate(self._seeds(mark, _REPLAY).spawn(study.repeats)):
+            self.report(f"measuring round {mark}", at, study.repeats)
+            searches.append(self.measurer.measure(columns, rng))
             booster.restore({**before, "rng": np.random.default_rng(seed).bit_generator.state})
             replayed = self.next_row()
-            replays[at] = replayed["edge"], replayed["edge_estimated"]
+            replays.append((replayed["edge"], replayed["edge_estimated"]))
         booster.restore(after)
+        edges = np.array(searches)
         # The largest of many means is too large, so that the best pair is measured again.
         q, t = pairs[int(np.argmax(edges[:, :, 0].mean(axis=0)))]
-        rng = np.random.default_rng(self._seeds(mark, _BEST))
-        again = [self.measurer.measure({t: (q,)}, self.scheme, rng)[0] for _ in range(repeats)]
-        self.report(f"measuring round {mark}", repeats, repeats)
+        rng = self._rng(mark, _BEST)
+        again = [self.measurer.measure({t: (q,)}, rng)[0] for _ in range(study.repeats)]
+        self.report(f"measuring round {mark}", study.repeats, study.repeats)
 
         model = edge_model(row, [family.size for family in pool.families])
         choice = chosen_pair(row, pool.families)
-
-        def entry(kind: str, pair: tuple[int, int], searches: Values, predicted: Any) -> Any:
-            true = searches[:, 0]
-            return {
-                "data": self.prepared.data.name,
-                "strategy": self.variant.name,
-                "settings": self.variant.settings_text,
-                "round": mark,
-                "kind": kind,
-                "n_features": pair[0],
-                "n_examples": pair[1],
-                "edge": float(true.mean()),
-                "edge_error": float(true.std(ddof=1) / math.sqrt(true.size)),
-                "edge_estimated": float(searches[:, 1].mean()),
-                "edge_predicted": predicted,
-                "repeats": repeats,
-            }
-
         for at, pair in enumerate(pairs):
             predicted = None if model is None else predict_edge(model, *pair, pool.n_examples)
-            study.rows.append(entry("grid", pair, edges[:, at], predicted))
+            study.rows.append(self._row("grid", pair, edges[:, at], predicted))
         place = choice["n_features"], choice["n_examples"]
-        strategy = entry("strategy", place, replays, choice["edge_predicted"])
-        best = entry("best", (q, t), np.array(again), None)
+        strategy = self._row("strategy", place, np.array(replays), choice["edge_predicted"])
+        best = self._row("best", (q, t), np.array(again), None)
         share = error = math.nan  # if no edge was found
         if strategy["edge"] > 0 and best["edge"] > 0:
             share = strategy["edge"] / best["edge"]
             error = share * math.hypot(*(s["edge_error"] / s["edge"] for s in (strategy, best)))
-        choice |= {
-            "edge_expected": strategy["edge"],
-            "edge_expected_error": strategy["edge_error"],
-            "best_features": q,
-            "best_examples": t,
-            "best_edge": best["edge"],
-            "best_edge_error": best["edge_error"],
-            "share": share,
-            "share_error": error,
-        }
         study.rows.append(strategy)
-        study.choices.append(choice | self._noise(mark, [choice["n_examples"], *columns]))
+        study.choices.append(
+            {
+                **choice,
+                "edge_expected": strategy["edge"],
+                "edge_expected_error": strategy["edge_error"],
+                "best_features": q,
+                "best_examples": t,
+                "best_edge": best["edge"],
+                "best_edge_error": best["edge_error"],
+                "share": share,
+                "share_error": error,
+                **self._noise(mark, [choice["n_examples"], *columns]),
+            }
+        )
         if model is not None:
             study.models[mark] = model
 
-    def next_row(self) -> dict[str, Any]:
-        """Do one round and return the row of its first search; errors name strategy and round."""
-        try:
-            return self.booster.next_round().rows[0]
-        except (BoostSampleError, MemoryError):
-            raise
-        except Exception as error:
-            raise StrategyError(
-                f"calibration stopped: strategy {self.variant.label!r} failed in round "
-                f"{self.booster.round + 1}: {type(error).__name__}: {one_line(error)}"
-            ) from error
+    def _row(self, kind: str, pair: tuple[int, int], searches: Values, predicted: Any) -> Any:
+        """A row of the study from G and H of repeated searches: float64 (repeats, 2)."""
+        true, estimated = searches.T
+        return {
+            "data": self.study.prepared.data.name,
+            "strategy": self.study.variant.name,
+            "settings": self.study.variant.settings_text,
+            "round": self.booster.round,
+            "kind": kind,
+            "n_features": pair[0],
+            "n_examples": pair[1],
+            "edge": float(true.mean()),
+            "edge_error": float(true.std(ddof=1) / math.sqrt(true.size)),
+            "edge_estimated": float(estimated.mean()),
+            "edge_predicted": predicted,
+            "repeats": true.size,
+        }
+
+    def _noise(self, mark: int, examples: Sequence[int]) -> dict[str, Any]:
+        """Bias and variance of edges on the first of these T below N; None if all are N."""
+        n_features = min(_NOISE_FEATURES, self.pool.n_features)
+        size = next((t for t in examples if t < self.pool.n_examples), None)
+        if size is None or n_features < 2:
+            return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
+        rng = self._rng(mark, _NOISE)
+        noise = [self.measurer.noise(n_features, size, rng) for _ in range(_NOISE_SAMPLES)]
+        bias, variance = np.mean(noise, axis=0).tolist()
+        return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}
 
     def _seeds(self, mark: int, part: int) -> np.random.SeedSequence:
         """Random numbers of one part of one round, independent of the run and of all others."""
         return np.random.SeedSequence(self.seeds.entropy, spawn_key=(mark, part))
 
-    def _noise(self, mark: int, examples: Sequence[int]) -> dict[str, Any]:
-        """Bias and variance of edges on the first of these T below N; None if all are N."""
-        pool = self.prepared.pool(0)
-        n_features = min(_NOISE_FEATURES, pool.n_features)
-        size = next((t for t in examples if t < pool.n_examples), None)
-        if size is None or n_features < 2:
-            return dict.fromkeys(("noise_examples", "noise_bias", "noise_variance"))
-        rng = np.random.default_rng(self._seeds(mark, _NOISE))
-        samples = range(_NOISE_SAMPLES)
-        noise = [self.measurer.noise(n_features, size, self.scheme, rng) for _ in samples]
-        bias, variance = np.mean(noise, axis=0).tolist()
-        return {"noise_examples": size, "noise_bias": bias, "noise_variance": variance}
+    def _rng(self, mark: int, part: int) -> np.random.Generator:
+        return np.random.default_rng(self._seeds(mark, part))
 
 
 def candidate_pairs(n_features: int, n_examples: int, budget: int) -> dict[int, tuple[int, ...]]:
@@ -351,13 +345,19 @@ def predict_edge(model: Mixture, n_features: int, n_examples: int, n_all: int) -
 class EdgeMeasurer:
     """Searches on a copy of a run's weights, and the true edges of their winners.
 
-    `rows` are the N training examples in the bank, `labels` has shape (N, K), and `weights` names
-    the initial label weights.
+    `rows` are the N training examples in the bank, `labels` has shape (N, K), `weights` names the
+    initial label weights, and `scheme` that by which examples are drawn.
     """
 
     def __init__(
-        self, bank: Bank, rows: NDArray[np.int64], labels: NDArray[np.int8], weights: str
+        self,
+        bank: Bank,
+        rows: NDArray[np.int64],
+        labels: NDArray[np.int8],
+        weights: str,
+        scheme: str,
     ) -> None:
+        self._scheme = known_scheme(scheme)
         self._weights = SignedWeights(labels, initial_weights(labels, weights), rows)
         self._searcher = Searcher(bank.reader(rows), self._weights)
         self._n_features = bank.n_features
@@ -376,9 +376,7 @@ class EdgeMeasurer:
             self._edges[key] = min(float(np.abs(sums).sum()), 1.0)
         return self._edges[key]
 
-    def measure(
-        self, columns: Mapping[int, Sequence[int]], scheme: str, rng: np.random.Generator
-    ) -> Values:
+    def measure(self, columns: Mapping[int, Sequence[int]], rng: np.random.Generator) -> Values:
         """G and H of one search of each pair: float64 (pairs, 2), in the order of `columns`.
 
         Draws one sample for each T and searches the largest Q; smaller Q use the first of these
@@ -389,7 +387,7 @@ class EdgeMeasurer:
         features = rng.choice(self._n_features, size=most, replace=False)
         edges = []
         for n_examples, sizes in columns.items():
-            stumps = self._search(features[: max(sizes)], n_examples, scheme, rng)
+            stumps = self._search(features[: max(sizes)], n_examples, rng)
             exact = n_examples >= self._weights.n_examples
             for size in sizes:
                 best = stumps[:size].best()
@@ -398,7 +396,7 @@ class EdgeMeasurer:
         return np.array(edges)
 
     def noise(
-        self, n_features: int, n_examples: int, scheme: str, rng: np.random.Generator
+        self, n_features: int, n_examples: int, rng: np.random.Generator
     ) -> tuple[float, float]:
         """Mean of H - G over features on one sample, and T times its variance over them.
 
@@ -407,19 +405,17 @@ class EdgeMeasurer:
         sample, G the edge of the same stump on all examples.
         """
         features = rng.choice(self._n_features, size=n_features, replace=False)
-        stumps = self._search(features, n_examples, scheme, rng)
+        stumps = self._search(features, n_examples, rng)
         pairs = zip(stumps.feature.tolist(), stumps.threshold.tolist(), strict=True)
         off = stumps.edge - np.array([self.true_edge(*pair) for pair in pairs])
         return float(off.mean()), float(n_examples * off.var(ddof=1))
 
     def _search(
-        self, features: NDArray[np.int64], n_examples: int, scheme: str, rng: np.random.Generator
+        self, features: NDArray[np.int64], n_examples: int, rng: np.random.Generator
     ) -> Stumps:
         exact = n_examples >= self._weights.n_examples
-        if exact:
-            rows = self._weights.exact()
-        else:
-            rows = self._weights.draw(n_examples, known_scheme(scheme), rng)
+        drawn = (n_examples, self._scheme, rng)
+        rows = self._weights.exact() if exact else self._weights.draw(*drawn)
         stumps = self._searcher.search(features, rows, exact)
         self._weights.release()
         return stumps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,12 +36,17 @@ FIGURE_2_COSTS = (1_000, 10_000, 100_000)
 _MOST_FEATURES, _MOST_EXAMPLES = 10_000, 100_000
 
 
+_MEASURED = "{edge:.4f} ({edge_error:.4f})"
+
+
+def _table(title: str, columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> Table:
+    """A table with a row for each record, from the formats of its columns."""
+    rows = (tuple(form.format_map(record) for form in columns.values()) for record in records)
+    return Table(title, tuple(columns), tuple(rows))
+
+
 def _edge(value: float | None) -> str:
     return "n/a" if value is None else f"{value:.4f}"
-
-
-def _measured(value: float, error: float) -> str:
-    return f"{value:.4f} ({error:.4f})"
 
 
 def study_tables(study: EdgeStudy) -> list[Table]:
@@ -51,7 +56,17 @@ def study_tables(study: EdgeStudy) -> list[Table]:
         tables += [_pairs_table(study, choice["round"]), calibration_budget_table(study, choice)]
     noisy = [choice for choice in study.choices if choice["noise_examples"] is not None]
     if noisy:
-        tables.append(_noise_table(noisy))
+        noise = {
+            "round": "{round:,}",
+            "T": "{noise_examples:,}",
+            "mean H - G": "{noise_bias:.4f}",
+            "T var(H - G)": "{noise_variance:.2f}",
+        }
+        title = (
+            "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times "
+            "its variance over features (planning assumes 1 - G^2)"
+        )
+        tables.append(_table(title, noise, noisy))
     return [*tables, _choices_table(study)]
 
 
@@ -93,74 +108,58 @@ def calibration_budget_table(study: EdgeStudy, choice: Mapping[str, Any]) -> Tab
     Includes the best pair even if it spends less.
     """
     best = choice["best_features"], choice["best_examples"]
-    rows = []
+    records = []
     for row in along_budget(study, choice):
         edge, predicted = row["edge"], row["edge_predicted"]
-        known = predicted is not None and edge > 0
-        pair = row["n_features"], row["n_examples"]
-        mark = "best" if pair == best else ""
-        entries = [*map("{:,}".format, pair), _measured(edge, row["edge_error"])]
-        entries.append(_edge(row["edge_estimated"]))
-        if choice["round"] in study.models:
-            entries += [
-                _edge(predicted),
-                f"{100 * (predicted / edge - 1):+.0f}" if known else "n/a",
-            ]
-        rows.append((*entries, "chosen" if row["kind"] == "strategy" else mark))
-    more = ("predicted", "off by %") if choice["round"] in study.models else ()
-    return Table(
+        is_known = predicted is not None and edge > 0
+        off = f"{100 * (predicted / edge - 1):+.0f}" if is_known else "n/a"
+        mark = "best" if (row["n_features"], row["n_examples"]) == best else ""
+        mark = "chosen" if row["kind"] == "strategy" else mark
+        records.append({**row, "predicted": _edge(predicted), "off": off, "mark": mark})
+    predictions = {"predicted": "{predicted}", "off by %": "{off}"}
+    columns = {
+        "Q": "{n_features:,}",
+        "T": "{n_examples:,}",
+        "E[G*]": _MEASURED,
+        "mean H": "{edge_estimated:.4f}",
+        **(predictions if choice["round"] in study.models else {}),
+        "": "{mark}",
+    }
+    title = (
         f"round {choice['round']:,}, along the budget of {study.budget:,} looks: the winner of Q "
-        "features on T examples; mean (standard error)",
-        ("Q", "T", "E[G*]", "mean H", *more, ""),
-        tuple(rows),
+        "features on T examples; mean (standard error)"
     )
-
-
-def _noise_table(choices: list[dict[str, Any]]) -> Table:
-    """Bias and noise of estimated edges, one row a round."""
-    return Table(
-        "edges of features drawn uniformly, estimated on T examples: mean H - G, and T times its "
-        "variance over features (planning assumes 1 - G^2)",
-        ("round", "T", "mean H - G", "T var(H - G)"),
-        tuple(
-            (
-                f"{choice['round']:,}",
-                f"{choice['noise_examples']:,}",
-                _edge(choice["noise_bias"]),
-                f"{choice['noise_variance']:.2f}",
-            )
-            for choice in choices
-        ),
-    )
+    return _table(title, columns, records)
 
 
 def _choices_table(study: EdgeStudy) -> Table:
     """One row a round: the choice, its prediction, its measured edge, and the best pair."""
-    listed = any(choice["families"] for choice in study.choices)
-    rows = []
+    records = []
     for choice in study.choices:
         share, error = 100 * choice["share"], 100 * choice["share_error"]
-        rows.append(
-            (
-                f"{choice['round']:,}",
-                f"{choice['n_features']:,}",
-                f"{choice['n_examples']:,}",
-                *map(_edge, (choice["edge_predicted"], choice["edge_estimated"], choice["edge"])),
-                _measured(choice["edge_expected"], choice["edge_expected_error"]),
-                f"{choice['best_features']:,}",
-                f"{choice['best_examples']:,}",
-                _measured(choice["best_edge"], choice["best_edge_error"]),
-                "n/a" if math.isnan(share) else f"{share:.1f} ({error:.1f})",
-                *((choice["families"],) if listed else ()),
-            )
-        )
-    names = ("round", "Q", "T", "predicted", "H", "G", "E[G*]", "best Q", "best T", "best E[G*]")
-    return Table(
+        in_percent = "n/a" if math.isnan(share) else f"{share:.1f} ({error:.1f})"
+        predicted = _edge(choice["edge_predicted"])
+        records.append({**choice, "predicted": predicted, "in_percent": in_percent})
+    columns = {
+        "round": "{round:,}",
+        "Q": "{n_features:,}",
+        "T": "{n_examples:,}",
+        "predicted": "{predicted}",
+        "H": "{edge_estimated:.4f}",
+        "G": "{edge:.4f}",
+        "E[G*]": "{edge_expected:.4f} ({edge_expected_error:.4f})",
+        "best Q": "{best_features:,}",
+        "best T": "{best_examples:,}",
+        "best E[G*]": "{best_edge:.4f} ({best_edge_error:.4f})",
+        "share in %": "{in_percent}",
+    }
+    if any(choice["families"] for choice in study.choices):
+        columns["families"] = "{families}"
+    title = (
         f"{study.variant.label}: its choice in this run, E[G*] of such a round, and the best "
-        "point; mean (standard error)",
-        (*names, "share in %", *(("families",) if listed else ())),
-        tuple(rows),
+        "point; mean (standard error)"
     )
+    return _table(title, columns, records)
 
 
 def write_calibration_rows(study: EdgeStudy, path: Path) -> None:
@@ -198,33 +197,26 @@ def _draw_round(axes: Axes, study: EdgeStudy, choice: Mapping[str, Any]) -> None
     best = choice["best_features"], choice["best_examples"]
     grid = [row for row in along_budget(study, choice) if row["kind"] == "grid"]
     (height,) = (row["edge"] for row in grid if (row["n_features"], row["n_examples"]) == best)
-    spending = [
-        (row["n_features"], row["edge"], row["edge_error"])
-        for row in grid
-        if row["n_examples"] == min(study.n_examples, study.budget // row["n_features"])
-    ]
-    features, edges, errors = np.array(spending, dtype=np.float64).T
+    features, edges, errors = np.array(
+        [
+            (row["n_features"], row["edge"], row["edge_error"])
+            for row in grid
+            if row["n_examples"] == min(study.n_examples, study.budget // row["n_features"])
+        ]
+    ).T
     axes.plot(features, edges, color=COLOURS[0], marker="o", markersize=3, label="measured")
-    band = (edges - 2 * errors, edges + 2 * errors)
     style: dict[str, Any] = {"color": COLOURS[0], "alpha": 0.2, "linewidth": 0}
-    axes.fill_between(features, *band, **style, label="two standard errors to each side")
+    label = "two standard errors to each side"
+    axes.fill_between(features, edges - 2 * errors, edges + 2 * errors, label=label, **style)
     if choice["round"] in study.models:
-        pool = study.prepared.pool(0)
-        model = study.models[choice["round"]]
-        curve = expected_edge_curve(model, pool.n_features, pool.n_examples, study.budget)
-        style = {"color": COLOURS[1], "linestyle": "--"}
-        axes.plot(curve.n_features, curve.edges, **style, label="predicted")
+        n_features, model = study.prepared.n_features, study.models[choice["round"]]
+        curve = expected_edge_curve(model, n_features, study.n_examples, study.budget)
+        axes.plot(curve.n_features, curve.edges, "--", color=COLOURS[1], label="predicted")
     ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": COLOURS[6]}
     axes.plot([best[0]], [height], "o", label="best point", **ring)
-    axes.errorbar(
-        [choice["n_features"]],
-        [choice["edge_expected"]],
-        yerr=[2 * choice["edge_expected_error"]],
-        fmt="D",
-        color=COLOURS[2],
-        markersize=6,
-        label="the strategy",
-    )
+    strategy: dict[str, Any] = {"color": COLOURS[2], "markersize": 6, "label": "the strategy"}
+    place, error = (choice["n_features"], choice["edge_expected"]), choice["edge_expected_error"]
+    axes.errorbar(*place, yerr=2 * error, fmt="D", **strategy)
     axes.set_xscale("log")
     decade_ticks(axes.xaxis, integer=True)
     axes.margins(y=0.08)

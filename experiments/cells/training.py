@@ -190,7 +190,7 @@ def warm_up_training(split: TrainingSplit, task: CellTask) -> None:
     if all(map(_is_own, parts)):
         return
     while booster.round < _WARM_UP and not booster.finished:
-        _next_round(booster, task)
+        next_round(booster, task)
 
 
 def _is_own(part: object) -> bool:
@@ -235,7 +235,7 @@ def train_cell(
         watch.check()
         if booster.round + 1 in measured:
             best_edges[booster.round + 1] = booster.best_edge(isinstance(booster.learner, Tree))
-        rounds.append(_next_round(booster, task))
+        rounds.append(next_round(booster, task))
         limits.count(rounds[-1])
         losses.append(rounds[-1].rows[-1]["log10_loss"])
         watch.rounds, watch.seconds = len(rounds), wall + time.perf_counter() - clock
@@ -332,7 +332,7 @@ def _scored_again(split: TrainingSplit, task: CellTask, cell: Cell, watch: Train
     return Cell(cell.facts, cell.about, arrays, cell.history, cell.state)
 
 
-def _next_round(booster: Booster, task: CellTask) -> Round:
+def next_round(booster: Booster, task: CellTask) -> Round:
     """Train one round; other exceptions than ours become a StrategyError with name and place."""
     try:
         return booster.next_round()

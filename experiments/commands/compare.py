@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from boostsample.experiments.plan.plan import Plan
     from boostsample.experiments.plan.prepared import Prepared
@@ -287,20 +286,15 @@ def _score_table(comparison: Results, metric: str) -> Table | None:
     None if no run has the metric.
     """
     from boostsample.experiments.metrics import METRICS
-    from boostsample.experiments.results.runs import RESULT_COLUMNS
-    from boostsample.experiments.tables.score_tables import result_table, score_table
+    from boostsample.experiments.tables.score_tables import plain_table, result_table
 
-    rows: Sequence[Mapping[str, Any]] = comparison.rows
-    column = METRICS[metric].column
-    if column not in RESULT_COLUMNS:
-        marks = comparison.settings["rounds"]
-        rows = [row for row in comparison.curves if row["stumps"] in marks]
-        rows = [row for row in rows if not math.isnan(row[column])]
-        if not rows:
-            return None
+    rows = comparison.table[comparison.table["stumps"].isin(comparison.settings["rounds"])]
+    marks = rows.loc[rows[METRICS[metric].column].notna(), "stumps"].unique().tolist()
+    if not marks:
+        return None
     if "axes" not in comparison.settings:
-        return score_table(rows, metric)
-    (table,) = result_table([comparison], metric)
+        return plain_table(comparison, metric, levels=marks)
+    (table,) = result_table([comparison], metric, levels=marks)
     return replace(table.transposed(), notes=())
 
 

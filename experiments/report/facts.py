@@ -8,22 +8,18 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
-import statistics
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from boostsample.errors import BoostSampleError
-from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.common.progress import duration_text
 from boostsample.experiments.plan.variants import TUNED_VARIANT, Variant
 from boostsample.experiments.results.joined import setup_label, values_of
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.runs import runs_by_strategy
-from boostsample.experiments.results.titles import counted, label_of, learner_label
-from boostsample.experiments.tables.comparison_tables import kept_settings, searches_and_terms
-from boostsample.experiments.tables.tables import Table, mean_std
+from boostsample.experiments.results.titles import label_of, learner_label
+from boostsample.experiments.tables.tables import Table
 from boostsample.files.atomic import slug
 from boostsample.loop.round_budgets import EQUAL, split_budget
 from boostsample.names import is_in_file, split_name
@@ -161,46 +157,6 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
         str(settings["weights"]),
         str(settings["seed"]),
     )
-
-
-def facts_of_tuning(part: Results) -> Table | None:
-    """List the settings that tuning kept on a data set; None if nothing was tuned."""
-    rows = [
-        (
-            label_of(strategy),
-            settings.replace(":", "\n").replace("=", " = "),
-            f"{len(searches)} of {len(strategy['tuning'])}",
-            mean_std([min(search["final_log10_loss"]) for search in searches]),
-            mean_std([max(search["final_log10_loss"]) for search in searches]),
-            f"{len(strategy['grid'])}",
-            f"{statistics.fmean(search['looks'] for search in searches):.2e}",
-        )
-        for strategy, settings, searches in kept_settings(part)
-    ]
-    if not rows:
-        return None
-    header = ("strategy", "kept", "repetitions", "its log10 loss", "worst of the grid")
-    return Table(
-        f"Settings kept by their training loss after {part.settings['rounds'][-1]:,} "
-        f"{counted(part.learners)}",
-        (*header, "settings tried", "looks of all of them"),
-        tuple(rows),
-    )
-
-
-def facts_of_rounds(part: Results) -> Table | None:
-    """List searches, terms and looks of a round; None without cells, or for stumps."""
-    if not part.runs or counted(part.learners) == "stumps":
-        return None
-    rows = []
-    for label, repeats in runs_by_strategy(part.runs).items():
-        n_rounds = sum(run.n_rounds for run in repeats)
-        looks = (
-            f"{sum(run.looks[purpose] for run in repeats) / n_rounds:,.0f}" for purpose in LOOKS
-        )
-        rows.append((label, *searches_and_terms(repeats), *looks))
-    header = ("strategy", "searches", "terms", *(f"looks of {purpose}" for purpose in LOOKS))
-    return Table("A round of the kept runs, means", header, tuple(rows))
 
 
 def facts_to_repeat(source: Results, several: bool) -> list[Item]:

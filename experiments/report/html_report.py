@@ -45,6 +45,7 @@ from boostsample.experiments.results.titles import (
     varying_budgets,
     with_learner,
 )
+from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.experiments.tables.tables import BEST, TIED, ScoreTable, Table
 from boostsample.files.atomic import check_writable_file, write_file
@@ -296,7 +297,7 @@ class _Report:
     def _data_chapter(self, section_id: str, name: str) -> _Section:
         """Tables and pictures of a data set."""
         part = self._parts[name]
-        tuning = facts.facts_of_tuning(part)
+        tuning = tuning_table(part)
         learners = part.learners
         sections: list[_Section] = []
 
@@ -315,10 +316,10 @@ class _Report:
 
         for axis in _axes(part):
             add(f"at-{axis}", *self._at(name, axis), charged=tuning is not None)
-        spent = facts.facts_of_rounds(part)
-        add("cost", *self._scores(name, "looks", "seconds"), *([spent] if spent else []))
+        spent = [looks_table(part)] if part.runs else []
+        add("cost", *self._scores(name, "looks", "seconds"), *map(_capitalised, spent))
         if tuning is not None:
-            add("tuning", tuning)
+            add("tuning", _capitalised(tuning))
         if part.runs:
             figure = RUN_FIGURES["sampling"](name, part.runs)
         else:
@@ -355,10 +356,9 @@ class _Report:
         for metric in metrics:
             table = self._table(name, metric, axis)
             title = table.title.removeprefix(f"{with_learner(name, self._parts[name].learners)}: ")
-            title = title[:1].upper() + title[1:]
-            html = replace(table.transposed() if many else table, title=title).to_html()
-            numbers = self._note_numbers(table.notes)
-            items.append({"kind": "table", "name": title, "html": Markup(html), "notes": numbers})
+            shown = _capitalised(replace(table.transposed() if many else table, title=title))
+            numbers, html = self._note_numbers(table.notes), Markup(shown.to_html())
+            items.append({"kind": "table", "name": shown.title, "html": html, "notes": numbers})
         return items
 
 
@@ -377,6 +377,10 @@ def picture_item(figure: Figure, caption: str) -> dict[str, Any]:
         "alt": describe(figure),
         "caption": caption,
     }
+
+
+def _capitalised(table: Table) -> Table:
+    return replace(table, title=table.title[:1].upper() + table.title[1:])
 
 
 def _worded(text: str, learners: Sequence[str] = ()) -> str:

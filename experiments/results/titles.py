@@ -35,11 +35,6 @@ def is_charged(label: str) -> bool:
     return label.endswith(CHARGED_VARIANT)
 
 
-def learners_of(rows: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
-    """The different learners of result rows; rows that name none are of stumps."""
-    return tuple(dict.fromkeys(str(row.get("learner", STUMP)) for row in rows))
-
-
 def learner_label(settings: Mapping[str, Any]) -> str:
     """The learner of a plan or a run, with step, objective, code and limits if not the default.
 

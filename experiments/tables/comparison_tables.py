@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from boostsample.experiments.cells.cell_file import LOOKS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
@@ -26,38 +25,22 @@ def looks_table(results: Results) -> Table:
     on_demand = any(run.values for run in results.runs)
     for label, runs in runs_by_strategy(results.runs).items():
         n_rounds = sum(run.n_rounds for run in runs)
-        rows.append(
-            (
-                label,
-                *(searches_and_terms(runs) if several else ()),
-                *_spent(runs, n_rounds, on_demand),
-            )
-        )
-        searches = [run.tuning for run in runs if run.tuning is not None]
-        if searches:
-            unknown = ("-", "-") if several else ()
-            rows.append((label + CHARGED_VARIANT, *unknown, *_spent(searches, n_rounds, on_demand)))
-    spent = (*LOOKS, *(["values computed"] if on_demand else []), "ms")
+        totals = (sum(run.cell.n_searches for run in runs), sum(run.cell.n_terms for run in runs))
+        of_round = [f"{total / n_rounds:.1f}" for total in totals] if several else []
+        rows.append((label, *of_round, *_spent(runs, n_rounds, on_demand)))
+        if tunings := [run.tuning for run in runs if run.tuning is not None]:
+            of_round = ["-"] * len(of_round)  # those of the runs that were not kept are unknown
+            spent = _spent(tunings, n_rounds, on_demand)
+            rows.append((label + CHARGED_VARIANT, *of_round, *spent))
+    title = "looks per round, the finish outside the budget; milliseconds"
     if several:
-        return Table(
+        title = (
             "searches, terms and looks per round, of all searches, used or not; the budget is that "
-            "of one search of all examples, the finish outside it; milliseconds",
-            ("strategy", "searches", "terms", "budget", *spent),
-            tuple(rows),
+            "of one search of all examples, the finish outside it; milliseconds"
         )
-    return Table(
-        "looks per round, the finish outside the budget; milliseconds",
-        ("strategy", "budget", *spent),
-        tuple(rows),
-    )
-
-
-def searches_and_terms(runs: Sequence[Run]) -> tuple[str, str]:
-    """Mean numbers of searches, used or not, and of terms of the model a round."""
-    n_rounds = sum(run.n_rounds for run in runs)
-    totals = (sum(run.cell.n_searches for run in runs), sum(run.cell.n_terms for run in runs))
-    searches, terms = (f"{total / n_rounds:.1f}" for total in totals)
-    return searches, terms
+    heads = ("searches", "terms") if several else ()
+    spent = (*LOOKS, *(["values computed"] if on_demand else []), "ms")
+    return Table(title, ("strategy", *heads, "budget", *spent), tuple(rows))
 
 
 def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int, on_demand: bool) -> tuple[str, ...]:
@@ -85,39 +68,22 @@ def settings_in_use_text(results: Results, learner: str) -> str:
     return "\n".join(["settings in use", *labels, *learners])
 
 
-def kept_settings(
-    results: Results,
-) -> Iterator[tuple[Mapping[str, Any], str, list[Mapping[str, Any]]]]:
-    """Each tuned strategy, settings that were kept, and where, most often first; of one data set.
-
-    Strategies and searches are records of ``plan.json``, a search for each repetition.
-    """
-    (data,) = results.settings["data_sets"]
-    for strategy in data["strategies"]:
-        searches: dict[str, list[Mapping[str, Any]]] = {}
-        for search in strategy.get("tuning", ()):
-            searches.setdefault(search["kept"], []).append(search)
-        for settings, of_settings in sorted(searches.items(), key=lambda item: -len(item[1])):
-            yield strategy, settings, of_settings
-
-
 def tuning_table(results: Results) -> Table | None:
     """The settings that tuning kept, with how often, and the losses; None if nothing was tuned.
 
     The losses are those after the last mark: of the kept settings, and of the worst in the tuning
-    grid of the same repetition.
+    grid of the same repetition. Settings that were kept most often come first.
     """
-    rows = [
-        (
-            label_of(strategy),
-            str(len(strategy["grid"])),
-            settings,
-            str(len(searches)),
-            mean_std([min(search["final_log10_loss"]) for search in searches]),
-            mean_std([max(search["final_log10_loss"]) for search in searches]),
-        )
-        for strategy, settings, searches in kept_settings(results)
-    ]
+    rows = []
+    (data,) = results.settings["data_sets"]
+    for strategy in data["strategies"]:
+        losses: dict[str, list[list[float]]] = {}
+        for search in strategy.get("tuning", ()):
+            losses.setdefault(search["kept"], []).append(search["final_log10_loss"])
+        for settings, of_settings in sorted(losses.items(), key=lambda item: -len(item[1])):
+            tried, times = len(strategy["grid"]), len(of_settings)
+            spread = (mean_std([extreme(of) for of in of_settings]) for extreme in (min, max))
+            rows.append((label_of(strategy), str(tried), settings, str(times), *spread))
     if not rows:
         return None
     n_rounds, repeats = results.settings["rounds"][-1], results.settings["repeats"]

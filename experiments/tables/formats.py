@@ -133,6 +133,7 @@ def to_csv(tables: Sequence[ScoreTable]) -> str:
             )
             for table in tables
             for score in table.scores
+            if score.strategy
         ),
     )
 

@@ -81,19 +81,17 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
     SettingError if the row names and one column are wider than `width`.
     """
     scale, unit = _unit([score.mean for score in table.scores], table.metric)
-    levels, level_unit = _level_texts(table)
-    n = len(levels)
-    per_level = len(table.scores) // n
-    by_strategy = table.header[0] == "strategy"
-    if by_strategy:
-        names = [row[0] for row in table.rows]
-        columns = [table.scores[at * per_level :][:per_level] for at in range(n)]
-        heads, corner = [[level] for level in levels], ""
+    names = [row[0] for row in table.rows]
+    levels, level_unit = _level_texts(table) if table.by_level else (names, "")
+    axis = f"{table.unit}{level_unit}"
+    if is_turned := table.across == "column":
+        heads = [[name.removesuffix(f" {table.unit}")] for name in table.header[1:]]
+        heads = [[level] for level in levels] if table.by_level else heads
+        corner, span = "", axis
     else:
-        names = levels
-        columns = [table.scores[at::per_level] for at in range(per_level)]
         heads = [re.split(r"(?<=.)(?=:)", name) for name in table.header[1:]]
-        corner = f"{table.unit}{level_unit}"
+        names, corner, span = levels, axis or table.header[0], ""
+    columns = table.columns
     entries = [_entries(column, scale, METRICS[table.metric].decimals) for column in columns]
     sizes = [
         max(_BOLD * max(latex_width(plain) for plain, _ in column), *map(latex_width, head))
@@ -109,13 +107,13 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
             )
     lines = []
     for part in column_parts(first, sizes, _GAP, width):
-        span = f"{table.unit}{level_unit}" if by_strategy else ""
         head = _head([heads[at] for at in part], corner, span)
         rows = [
             " & ".join([escaped_latex(name), *(entries[at][number][1] for at in part)]) + r" \\"
             for number, name in enumerate(names)
         ]
-        align = f"@{{}}{'l' if by_strategy else 'r'}{'r' * len(part)}@{{}}"
+        first_align = "r" if table.by_level and not is_turned else "l"
+        align = f"@{{}}{first_align}{'r' * len(part)}@{{}}"
         tabular = [*head, r"\midrule", *rows, r"\bottomrule", r"\end{tabular}"]
         lines += [r"\par\medskip", rf"\begin{{tabular}}{{{align}}}", r"\toprule", *tabular]
     caption = escaped_latex(table.title).replace("log10", r"$\log_{10}$")
@@ -230,7 +228,7 @@ def _head(heads: Sequence[Sequence[str]], corner: str, span: str) -> list[str]:
 
 def _mathed(text: str) -> str:
     """An axis with its unit; the power of ten as mathematics."""
-    return re.sub(r"10\^(-?[0-9]+)", r"$10^{\1}$", text)
+    return re.sub(r"10\\textasciicircum\{\}(-?[0-9]+)", r"$10^{\1}$", escaped_latex(text))
 
 
 def _below(notes: Sequence[str]) -> list[str]:

@@ -78,7 +78,8 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
     A charged strategy follows its own. SettingError if an old name is in no table, or two
     strategies would have the same name.
     """
-    names = _all_new_names(names, (score.strategy for table in tables for score in table.scores))
+    labels = dict.fromkeys(score.strategy for table in tables for score in table.scores)
+    names = _all_new_names(names, filter(None, labels))
     longest = sorted(names, key=len, reverse=True)
     label = re.compile(rf"(?<![\w*:=.-])({'|'.join(map(re.escape, longest))})(?![\w*=-]|:\w)")
     return [

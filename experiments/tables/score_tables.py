@@ -13,7 +13,7 @@ import math
 import re
 import statistics
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from boostsample.errors import SettingError, unknown
@@ -35,10 +35,8 @@ from boostsample.experiments.results.significance import LEVEL, Verdict, told_ap
 from boostsample.experiments.results.titles import (
     budgets_note,
     cells_of,
-    counted,
     is_charged,
     label_of,
-    learners_of,
     repetitions,
     with_learner,
 )
@@ -47,46 +45,11 @@ from boostsample.experiments.tables.tables import (
     TIED,
     Score,
     ScoreTable,
-    Table,
     level_text,
     mean_std,
 )
 from boostsample.loop.smoothed import window
 from boostsample.names import split_name
-
-
-def score_table(rows: Iterable[Mapping[str, Any]], metric: str = "loss") -> Table:
-    """Mean (std) over repetitions: a row for each mark, a column for each strategy.
-
-    `rows` are result rows, or curve rows for the metrics that only they have
-    (`boostsample.experiments.results.runs`); `metric` is one of
-    `boostsample.experiments.metrics.METRICS`.
-
-    >>> from boostsample.experiments.tables.formats import to_text
-    >>> names = {"strategy": "full", "settings": "", "stumps": 10}
-    >>> print(to_text(score_table([{**names, "log10_loss": loss} for loss in (-0.33, -0.35)])))
-    log10 loss, mean (std) of 2 repetitions
-    stumps          full
-    ------  ------------
-        10  -0.34 (0.01)
-    """
-    if metric not in METRICS:
-        raise unknown("metric", metric, METRICS)
-    column, title = METRICS[metric].column, METRICS[metric].title
-    values: dict[tuple[int, str], list[float]] = {}
-    rows = list(rows)
-    for row in rows:
-        values.setdefault((row["stumps"], label_of(row)), []).append(row[column])
-    labels = tuple(dict.fromkeys(label for _, label in values))
-    counts = [len(runs) for runs in values.values()] or [1]
-    return Table(
-        f"{title}, {repetitions(max(counts), 'mean (std)', min(counts))}",
-        (counted(learners_of(rows)), *labels),
-        tuple(
-            (f"{mark:,}", *(mean_std(values.get((mark, label), []), metric) for label in labels))
-            for mark in sorted({mark for mark, _ in values})
-        ),
-    )
 
 
 def result_table(
@@ -146,13 +109,21 @@ def result_table(
         labels = dict.fromkeys(label for _, curves in parts for label in curves.labels)
         chosen = chosen_strategies(strategies, labels)
         parts = [(folder, curves.chosen(chosen)) for folder, curves in parts]
-    if rows is not None:
-        return [
-            table
-            for part in parts
-            for table in _tables_by(rows, *part, metric, axis, levels, charged)
-        ]
-    return [_table(*part, metric, axis, levels, charged) for part in parts]
+    return [
+        table
+        for part in parts
+        for table in _tables(*part, metric, axis, levels, charged=charged, by=rows)
+    ]
+
+
+def plain_table(results: Results, metric: str, **chosen: Any) -> ScoreTable:
+    """The table of results on one data set without its name, marks and notes.
+
+    `chosen` are the `levels`, by default the marks, and `strategies` of `result_table`.
+    """
+    (table,) = result_table([results], metric, **chosen)
+    subject = f"{with_learner(table.data, results.learners)}: "
+    return replace(table, title=table.title.removeprefix(subject), flags=(), notes=())
 
 
 def split_names(texts: Iterable[str]) -> tuple[str, ...]:
@@ -194,14 +165,26 @@ def _names(label: str) -> tuple[str, ...]:
     return strategy, name, name.removesuffix(TUNED_VARIANT)
 
 
-def _table(
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table: its name, its level, and the label of the strategy in each column."""
+
+    name: str
+    level: float
+    labels: Mapping[str, str]
+
+
+def _tables(
     results: Results,
     curves: Curves,
     metric: str,
     axis: str,
     levels: Sequence[float] | None,
+    *,
     charged: bool,
-) -> ScoreTable:
+    by: str | None,
+) -> Iterator[ScoreTable]:
+    """The tables of one data set, with a row for each level, or for each value of the axis `by`."""
     curves.check(metric, axis)
     labels = [label for label in curves.labels if charged or not is_charged(label)]
     if not labels:
@@ -209,140 +192,102 @@ def _table(
             f"{', '.join(curves.labels)} of {curves.data} are shown with the cost of tuning only; "
             "leave out --uncharged (in Python charged=True), or choose other strategies"
         )
-    shown = curves.levels(axis, metric) if levels is None else levels
+    shown = list(dict.fromkeys(curves.levels(axis, metric) if levels is None else levels))
     if not shown:
         raise SettingError(
             f"the runs of {curves.data} share no level of {axis}; train more rounds, or compare "
             "them at equal stumps"
         )
     facts = results.settings_of(curves.data)
-    overlap, cells = _overlap(facts), cells_of(facts)
-    rows: list[list[Score]] = []
-    verdicts: list[Verdict] = []
-    for level in shown:
-        values = curves.at(metric, axis, level)
-        verdict = _verdict(values, metric, overlap, cells)
-        verdicts.append(verdict)
-        rows.append(
-            [
-                Score(
-                    level,
-                    label,
-                    tuple(values[label].values()),
-                    BEST if label == verdict.best else TIED if label in verdict.tied else "",
-                    verdict.p_values.get(label, math.nan),
-                )
-                for label in labels
-            ]
-        )
-    counts = [curves.n_runs[label] for label in labels]
-    spread = repetitions(max(counts), "mean (std)", min(counts))
     unit = curves.counted if axis == "stumps" else axis
-    return ScoreTable(
-        title=f"{with_learner(curves.data, curves.learners)}: {METRICS[metric].title}, {spread}",
-        header=(unit, *labels),
-        rows=tuple(
-            (level_text(level), *(_entry(score, metric) for score in scores))
-            for level, scores in zip(shown, rows, strict=True)
+    counts = [curves.n_runs[label] for label in labels]
+    subject = f"{with_learner(curves.data, curves.learners)}: {METRICS[metric].title}"
+    common = {
+        "notes": (
+            *_metric_notes(curves, metric, axis, levels),
+            *filter(None, [budgets_note(facts, labels)]),
+            *_tuning_notes(axis, labels, facts),
+            *_missing_notes(results, curves, labels, facts),
         ),
-        flags=tuple(("", *(score.flag for score in scores)) for scores in rows),
-        notes=(
-            *_test_notes(verdicts, overlap),
-            *_notes(results, curves, metric, axis, levels, labels),
-        ),
-        data=curves.data,
-        metric=metric,
-        axis=axis,
-        unit=unit,
-        scores=tuple(score for scores in rows for score in scores),
-    )
-
-
-def _notes(
-    results: Results,
-    curves: Curves,
-    metric: str,
-    axis: str,
-    levels: Sequence[float] | None,
-    labels: Sequence[str],
-) -> list[str]:
-    """The notes of a table of these strategies, without those on tests."""
-    facts = results.settings_of(curves.data)
-    return [
-        *_metric_notes(curves, metric, axis, levels),
-        *filter(None, [budgets_note(facts, labels)]),
-        *_tuning_notes(axis, labels, facts),
-        *_missing_notes(results, curves, labels, facts),
-    ]
-
-
-def _tables_by(
-    rows: str,
-    results: Results,
-    curves: Curves,
-    metric: str,
-    axis: str,
-    levels: Sequence[float] | None,
-    charged: bool,
-) -> Iterator[ScoreTable]:
-    """Tables with a row for each value of a part of the labels, see `result_table`."""
-    names = {
-        label: part for label, part in curves.parts.items() if charged or not is_charged(label)
+        "data": curves.data,
+        "metric": metric,
+        "axis": axis,
     }
-    axes = list(dict.fromkeys(name for part in names.values() for name in part))
-    if rows not in axes:
-        raise unknown("axis of these results", rows, axes)
-    usual = _table(results, curves, metric, axis, levels, charged)
-    others = [name for name in axes if name not in (rows, "strategy")]
+    spread = repetitions(max(counts), "mean (std)", min(counts))
+    if by is None:
+        rows = [_Row(level_text(level), level, {name: name for name in labels}) for level in shown]
+        base = ScoreTable(f"{subject}, {spread}", (unit, *labels), (), unit=unit, **common)
+        yield _filled(base, rows, curves, facts)
+        return
+    heads, columns, places = _places(curves, labels, by, axis)
+    for level in shown[-1:] if levels is None else shown:
+        where = f"at {level_text(level)} {axis}"
+        if axis == "stumps":
+            where = f"after {level:,g} {curves.counted}"
+        rows = [
+            _Row(head, level, {c: places[head, c] for c in columns if (head, c) in places})
+            for head in heads
+        ]
+        base = ScoreTable(f"{subject} {where}, {spread}", (by, *columns), (), **common)
+        base = replace(base, unit="" if by == "strategy" else by, by_level=False)
+        yield _filled(base, rows, curves, facts)
+
+
+def _places(
+    curves: Curves, labels: Sequence[str], by: str, axis: str
+) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
+    """The rows and columns of tables by a part of the labels, and the labels at their places."""
+    axes = list(dict.fromkeys(name for label in labels for name in curves.parts[label]))
+    if by not in axes:
+        raise unknown("axis of these results", by, axes)
+    others = [name for name in axes if name not in (by, "strategy")]
     places: dict[tuple[str, str], str] = {}
-    for label, part in names.items():
+    for label in labels:
+        part = curves.parts[label]
         column = setup_label(part, others)
-        if rows != "strategy":
+        if by != "strategy":
             column = f"{part['strategy']} ({column})" if column else part["strategy"]
         column += CHARGED_VARIANT if is_charged(label) else ""
-        places[part[rows], column or axis] = label
-    heads, columns = (tuple(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
-    facts = results.settings_of(curves.data)
+        places[part[by], column or axis] = label
+    heads, columns = (list(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
+    return heads, columns, places
+
+
+def _filled(
+    table: ScoreTable, rows: Sequence[_Row], curves: Curves, facts: Mapping[str, Any]
+) -> ScoreTable:
+    """The table with its entries, marks and the notes on their tests."""
     overlap, cells = _overlap(facts), cells_of(facts)
-    other_notes = _notes(results, curves, metric, axis, levels, list(names))
-    shown = [score.level for score in usual.scores]
-    for level in [shown[-1]] if levels is None else dict.fromkeys(shown):
-        values = curves.at(metric, axis, level)
-        verdicts, scores = [], []
-        for head in heads:
-            of_row = {c: values[places[head, c]] for c in columns if (head, c) in places}
-            of_cells = {c: cells.get(places[head, c], (c,)) for c in of_row}
-            verdict = _verdict(of_row, metric, overlap, of_cells)
-            verdicts.append(verdict)
-            scores.append(
-                [
-                    Score(
-                        level,
-                        places.get((head, column), ""),
-                        tuple(of_row.get(column, {}).values()),
-                        BEST if column == verdict.best else TIED if column in verdict.tied else "",
-                        verdict.p_values.get(column, math.nan),
-                    )
-                    for column in columns
-                ]
-            )
-        where = f"after {level:,g} {curves.counted}"
-        if axis != "stumps":
-            where = f"at {level_text(level)} {axis}"
-        subject, spread = usual.title.rsplit(", ", 1)
-        yield replace(
-            usual,
-            title=f"{subject} {where}, {spread}",
-            header=(rows, *columns),
-            rows=tuple(
-                (head, *(_entry(score, metric) for score in of_row))
-                for head, of_row in zip(heads, scores, strict=True)
-            ),
-            flags=tuple(("", *(score.flag for score in of_row)) for of_row in scores),
-            notes=(*_test_notes(verdicts, overlap), *other_notes),
-            unit="" if rows == "strategy" else rows,
-            scores=tuple(score for of_row in scores for score in of_row if score.strategy),
+    levels = {row.level for row in rows}
+    values = {level: curves.at(table.metric, table.axis, level) for level in levels}
+    verdicts, scores = [], []
+    for row in rows:
+        of_row = {column: values[row.level][label] for column, label in row.labels.items()}
+        of_cells = {column: cells.get(label, (column,)) for column, label in row.labels.items()}
+        verdict = _verdict(of_row, table.metric, overlap, of_cells)
+        verdicts.append(verdict)
+        scores.append(
+            [
+                Score(
+                    row.level,
+                    row.labels.get(column, ""),
+                    tuple(of_row.get(column, {}).values()),
+                    BEST if column == verdict.best else TIED if column in verdict.tied else "",
+                    verdict.p_values.get(column, math.nan),
+                )
+                for column in table.header[1:]
+            ]
         )
+    return replace(
+        table,
+        rows=tuple(
+            (row.name, *(_entry(score, table.metric) for score in of_row))
+            for row, of_row in zip(rows, scores, strict=True)
+        ),
+        flags=tuple(("", *(score.flag for score in of_row)) for of_row in scores),
+        notes=(*_test_notes(verdicts, overlap), *table.notes),
+        scores=tuple(score for of_row in scores for score in of_row),
+    )
 
 
 def _verdict(

@@ -74,7 +74,7 @@ class Score:
     """One table entry as numbers."""
 
     level: float  # in stumps, looks or seconds
-    strategy: str  # its label
+    strategy: str  # its label; empty where a table has no entry
     values: tuple[float, ...]  # one per repetition; NaN where a run does not reach the level
     flag: str = ""  # BEST, TIED or empty
     p_value: float = math.nan  # of the comparison with the best, with Holm's correction
@@ -97,8 +97,18 @@ class ScoreTable(Table):
     data: str = ""
     metric: str = ""
     axis: str = ""
-    unit: str = ""  # what levels count: stumps, rounds, looks or seconds
-    scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row
+    unit: str = ""  # of the names of the rows, as stumps, looks or budget
+    by_level: bool = True  # whether rows, or columns if transposed, are levels
+    scores: tuple[Score, ...] = field(default=(), repr=False)  # row by row before it is transposed
+
+    @property
+    def columns(self) -> list[tuple[Score, ...]]:
+        """The scores of each column."""
+        n = len(self.header) - 1
+        if self.across == "row":
+            return [self.scores[at::n] for at in range(n)]
+        n_rows = len(self.rows)
+        return [self.scores[at * n_rows :][:n_rows] for at in range(n)]
 
     def transposed(self) -> ScoreTable:
         """The same table with a row for each strategy and a column for each level."""

@@ -13,15 +13,15 @@ import itertools
 import math
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pandas as pd
 
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.results.run_curves import with_labels
-from boostsample.experiments.results.titles import label_of
 from boostsample.experiments.tables.formats import to_markdown, to_text
-from boostsample.experiments.tables.score_tables import result_table, score_table
+from boostsample.experiments.tables.score_tables import plain_table, result_table
 from boostsample.experiments.tables.tables import mean_std
 from tests.experiments import markdown
 from tests.paths import RESULTS
@@ -160,13 +160,12 @@ def blocks() -> dict[str, str]:
 def comparing_tables() -> list[str]:
     """The tables of MNIST in docs/comparing.md: the first repetitions of three of the methods."""
     methods = ("uniform-naive", "mas-naive", "laminating")
-    rows = [
-        row
-        for row in read_results(RESULTS / "df11-mnist").rows
-        if row["repetition"] < COMPARING_REPETITIONS and row["stumps"] in COMPARING_MARKS
-    ]
-    chosen = [row for name in methods for row in rows if label_of(row) == name]
-    return [to_text(score_table(chosen, metric)) for metric in METRICS]
+    whole = read_results(RESULTS / "df11-mnist")
+    table, settings = whole.table, {**whole.settings, "rounds": COMPARING_MARKS}
+    first = replace(
+        whole, table=table[table["repetition"] < COMPARING_REPETITIONS], settings=settings
+    )
+    return [to_text(plain_table(first, metric, strategies=methods)) for metric in METRICS]
 
 
 def main() -> None:

@@ -101,12 +101,12 @@ def test_edges_are_those_of_enumeration(n_labels: int, init: str) -> None:
     for _ in range(2):
         (term,) = booster.next_round().terms
         twin.finish(term.feature, term.value)
-    measurer = EdgeMeasurer(bank, rows, Y, init)
+    measurer = EdgeMeasurer(bank, rows, Y, init, "iid")
     measurer.restore(booster.state())
     columns = {6: (1, 2, 4), 2: (1, 2, 3), 1: (2,)}
     rng = np.random.default_rng(8)
     repeats = 4000
-    edges = np.array([measurer.measure(columns, "iid", rng) for _ in range(repeats)])
+    edges = np.array([measurer.measure(columns, rng) for _ in range(repeats)])
     assert edges.shape == (repeats, 7, 2)
     places = [(t, q) for t, sizes in columns.items() for q in sizes]
     for at, (t, q) in enumerate(places):
@@ -123,13 +123,13 @@ def test_noise_is_what_tells_features_apart() -> None:
     agrees = np.array([rng.permutation(1000) < 800 for _ in range(80)]).reshape(40, 2000)
     X = (np.where(agrees, y, -y) > 0).T.astype(np.float32)  # G = 0.6, independent given the label
     Y = y[:, None].astype(np.int8)
-    measurer = EdgeMeasurer(bank_of(X), np.arange(2000), Y, "uniform")
-    noise = [measurer.noise(40, 250, "iid", rng) for _ in range(60)]
+    measurer = EdgeMeasurer(bank_of(X), np.arange(2000), Y, "uniform", "iid")
+    noise = [measurer.noise(40, 250, rng) for _ in range(60)]
     bias, variance = np.mean(noise, axis=0)
     assert variance == pytest.approx(1 - 0.6**2, rel=0.05)
     assert abs(bias) < 0.005
-    copies = EdgeMeasurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform")
-    bias, variance = copies.noise(12, 250, "iid", rng)
+    copies = EdgeMeasurer(bank_of(X[:, [0] * 12]), np.arange(2000), Y, "uniform", "iid")
+    bias, variance = copies.noise(12, 250, rng)
     assert abs(bias) > 1e-4
     assert variance < 1e-12
 

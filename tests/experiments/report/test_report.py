@@ -180,8 +180,9 @@ def test_what_was_compared_is_told(page: Page) -> None:
         "keep the better half" in strategies.column("what it does")["laminating:scheme=distinct"][0]
     )
     kept = page.table("digits", "Settings kept")
-    counts = [int(cell[0].split()[0]) for cell in (row[2] for row in kept.rows[1:])]
-    assert sum(counts) == 3
+    assert sum(int(row[3][0]) for row in kept.rows[1:]) == 3
+    looks = page.table("digits", "Looks per round")
+    assert looks.column("search")["laminating:scheme=distinct"][0] == "13,430"
 
 
 @needs_results

@@ -19,6 +19,7 @@ from boostsample.experiments.results.run_curves import curves_of_data, loss_area
 from boostsample.experiments.results.significance import ranking, told_apart
 from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables import score_tables
+from boostsample.experiments.tables.latex import to_latex
 from boostsample.experiments.tables.renamed import renamed_results, renamed_tables
 from boostsample.experiments.tables.score_tables import result_table
 from tests.experiments.fake_results import curve, results
@@ -52,6 +53,16 @@ def test_rows_are_an_axis_and_columns_the_strategies() -> None:
     assert {score.strategy for score in table.scores} == {
         f"{name} (budget={budget})" for name in ("full", "ucb") for budget in BUDGETS
     }
+
+
+@pytest.mark.parametrize("rows", ["budget", "strategy"])
+def test_latex_has_the_same_rows(rows: str) -> None:
+    (table,) = result_table(budgets(), "loss", rows=rows)
+    body = to_latex(table).partition("midrule")[2].splitlines()[1 : 1 + len(table.rows)]
+    assert [line.partition(" & ")[0] for line in body] == [row[0] for row in table.rows]
+    assert [line.count("$-$") for line in body] == [len(row) - 1 for row in table.rows]
+    turned = to_latex(table.transposed()).partition("midrule")[2]
+    assert turned.count("$-$") == 6
 
 
 def test_a_strategy_is_renamed_in_all_setups() -> None:

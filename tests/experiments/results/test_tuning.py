@@ -23,7 +23,7 @@ from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
 from boostsample.experiments.tables.formats import to_text
-from boostsample.experiments.tables.score_tables import score_table
+from boostsample.experiments.tables.score_tables import plain_table
 from boostsample.labels import encode, error_percent
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
@@ -208,7 +208,7 @@ def test_training_that_ends_early_charges_what_it_took() -> None:
 
 
 def test_tables_have_both_columns_and_the_choice(comparison: Results) -> None:
-    loss = score_table(comparison.rows)
+    loss = plain_table(comparison, "loss")
     assert loss.header == ("stumps", "uniform-naive:n_features=2", LABEL, f"{LABEL} charged")
     assert loss.rows[0][-1] == "-"
     assert "-" not in [cell for row in loss.rows[1:] for cell in row]

@@ -9,19 +9,20 @@ import pytest
 
 from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import holm, paired_test
+from boostsample.experiments.results.titles import label_of
 from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.formats import to_csv
 from boostsample.experiments.tables.renamed import parse_new_names, renamed_results, renamed_tables
 from boostsample.experiments.tables.score_tables import (
     chosen_strategies,
     result_table,
-    score_table,
 )
-from boostsample.experiments.tables.tables import ScoreTable
+from boostsample.experiments.tables.tables import ScoreTable, mean_std
 from tests.experiments.fake_results import curve, results
 
 NOISE = {  # of three strategies in five repetitions
@@ -178,9 +179,15 @@ def comparison() -> Results:
 def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Results) -> None:
     for metric in ("loss", "error"):
         table = only(comparison, metric)
-        expected = score_table(comparison.rows, metric)
-        assert (table.header, table.rows) == (expected.header, expected.rows)
-        assert table.title == f"chess(d=3,J=3,L=3,n=60): {expected.title}"
+        values: dict[tuple[int, str], list[float]] = {}
+        for row in comparison.rows:
+            of_cell = values.setdefault((row["stumps"], label_of(row)), [])
+            of_cell.append(row[METRICS[metric].column])
+        assert table.header == ("stumps", *dict.fromkeys(label for _, label in values))
+        assert table.rows == tuple(
+            (str(mark), *(mean_std(values[mark, label], metric) for label in table.header[1:]))
+            for mark in (2, 9)
+        )
     notes = [note for note in table.notes if "strategies with a * were tuned" in note]
     assert len(notes) == 1
     assert set(comparison.settings["data_sets"][0]["notes"]) <= set(table.notes)

@@ -25,7 +25,7 @@ from boostsample.experiments.tables.formats import (
     to_text,
 )
 from boostsample.experiments.tables.latex import latex_width, parse_width, to_latex
-from boostsample.experiments.tables.score_tables import result_table, score_table
+from boostsample.experiments.tables.score_tables import plain_table, result_table
 from boostsample.experiments.tables.tables import ScoreTable, Table, mean_std
 from tests.experiments import latex
 from tests.experiments.fake_results import curve, results
@@ -231,20 +231,6 @@ def test_every_format_takes_several_tables(table: ScoreTable, name: str) -> None
     assert two.count("4.9") == 2 * one.count("4.9") > 0
 
 
-ROWS = [
-    {
-        "strategy": strategy,
-        "settings": settings,
-        "stumps": stumps,
-        "log10_loss": loss + shift,
-        "test_error": 10 * shift,
-    }
-    for strategy, settings, loss in [("full", "", -0.34), ("laminating", "n_features=8", -0.4)]
-    for shift in (-0.01, 0.01)
-    for stumps in (10, 10_000)
-]
-
-
 @pytest.mark.parametrize(
     ("values", "cell"),
     [
@@ -259,20 +245,22 @@ def test_cells(values: list[float], cell: str) -> None:
     assert mean_std(values) == cell
 
 
-def test_a_table_as_text() -> None:
-    assert to_text(score_table(ROWS)).splitlines() == [
+def test_a_plain_table_has_no_marks_and_no_name_of_the_data() -> None:
+    variants = (("full", "", 0.0), ("laminating", "n_features=8", -0.1))
+    runs = [
+        curve(name, r, settings=settings, shift=shift + 0.02 * r)
+        for name, settings, shift in variants
+        for r in (0, 1)
+    ]
+    assert to_text(plain_table(results(runs), "loss")).splitlines() == [
         "log10 loss, mean (std) of 2 repetitions",
         "stumps          full  laminating:n_features=8",
         "------  ------------  -----------------------",
-        "    10  -0.34 (0.01)             -0.40 (0.01)",
-        "10,000  -0.34 (0.01)             -0.40 (0.01)",
+        "    10  -3.99 (0.01)             -4.09 (0.01)",
+        "   100  -4.99 (0.01)             -5.09 (0.01)",
     ]
-    assert "test error in percent" in to_text(score_table(ROWS, "error"))
-
-
-def test_an_unknown_metric() -> None:
     with pytest.raises(SettingError, match=r"unknown metric 'los'.*known: loss, loss-area, error"):
-        score_table(ROWS, "los")
+        plain_table(results(runs), "los")
 
 
 @pytest.mark.parametrize("width", [1, *range(20, 70)])
