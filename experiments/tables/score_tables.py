@@ -98,7 +98,7 @@ def result_table(
         The metric needs curves that the results lack.
     """
     parts = [(folder, curves) for folder in results for curves in curves_of_results(folder)]
-    check_disjoint_curves(curves.data for _, curves in parts)
+    check_disjoint_curves([curves.data for _, curves in parts])
     if data is not None:
         by_name = {curves.data: (folder, curves) for folder, curves in parts}
         for name in data:
