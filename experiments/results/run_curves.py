@@ -325,15 +325,11 @@ def loss_area(
 
 def curves_of_results(results: Results) -> list[Curves]:
     """The curves of a results folder, one for each data set."""
-    marks = tuple(results.settings["rounds"])
+    marks, table = tuple(results.settings["rounds"]), with_labels(results.table)
+    parts = {name: table[table["data"] == name] for name in results.names}
     return [
-        Curves(
-            str(data),
-            table,
-            marks,
-            tuple(sorted(uncharged(table)["stumps"].unique().tolist())),
-        )
-        for data, table in with_labels(results.table).groupby("data", sort=False)
+        Curves(name, part, marks, tuple(sorted(uncharged(part)["stumps"].unique().tolist())))
+        for name, part in parts.items()
     ]
 
 

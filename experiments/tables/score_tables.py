@@ -202,7 +202,7 @@ def _tables(
     unit = curves.counted if axis == "stumps" else axis
     counts = [curves.n_runs[label] for label in labels]
     subject = f"{with_learner(curves.data, curves.learners)}: {METRICS[metric].title}"
-    common = {
+    common: dict[str, Any] = {
         "notes": (
             *_metric_notes(curves, metric, axis, levels),
             *filter(None, [budgets_note(facts, labels)]),
