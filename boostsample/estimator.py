@@ -23,6 +23,7 @@ from boostsample.classifier.defaults import (
     MOST_ROWS_VERY_WIDE,
     MOST_WIDE,
     N_MEMBERS,
+    N_MEMBERS_VERY_WIDE,
     ROUNDS_OF_FEW,
     NamedSettings,
     choose_objective,
@@ -113,8 +114,8 @@ class BoostSampleClassifier(
     n_rounds : int or "auto", default "auto"
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
         feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,
-        each trained without a fifth of the rows, by class; the score of a row is the mean of
-        theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is best on
+        each trained without a fifth of the rows, by class, or of ten without a tenth above 3,000
+        features; the score of a row is the mean of theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is best on
         the rows that each has left out; see `early_stopping`. Above 20,000 rows, or 5,000 of more
         than 3,000 features, with `X_val` or with `max_model_features`, it is one model with
         `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20 rows
@@ -450,7 +451,8 @@ class BoostSampleClassifier(
             if rows.train.size >= FEWEST_ROWS and one_model:
                 rows = rows.split(self.validation_fraction, stream, multi_label)
             elif rows.train.size >= FEWEST_ROWS:
-                rows = rows.left_out(N_MEMBERS, stream, multi_label)
+                n_members = N_MEMBERS_VERY_WIDE if very_wide else N_MEMBERS
+                rows = rows.left_out(n_members, stream, multi_label)
         elif validates:
             rows = rows.split(self.validation_fraction, stream, multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):

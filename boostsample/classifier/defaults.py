@@ -28,8 +28,8 @@ MOST_ROUNDS = 200
 """Of `n_rounds` "auto", of each member of the committee."""
 N_MEMBERS, FEWEST_ROWS, MOST_ROWS = 5, 20, 20_000
 """Members of the committee of `n_rounds` "auto"; of fewer rows, and of more, it is one model."""
-MOST_ROWS_VERY_WIDE, MOST_ROUNDS_VERY_WIDE = 5000, 1000
-"""Rows of a committee, and rounds of one model, for more than `MOST_WIDE` features."""
+N_MEMBERS_VERY_WIDE, MOST_ROWS_VERY_WIDE, MOST_ROUNDS_VERY_WIDE = 10, 5000, 1000
+"""Members and rows of a committee, and rounds of one model, above `MOST_WIDE` features."""
 ROUNDS_OF_FEW = 100
 """Of `n_rounds` "auto" if no row is left out."""
 

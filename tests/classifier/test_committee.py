@@ -214,3 +214,11 @@ def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
         BoostSampleClassifier(**STUMPS, warm_start=True).fit(*noisy)
     with pytest.raises(SettingError, match="n_rounds must be 'auto' or a whole number, got '200'"):
         BoostSampleClassifier(**STUMPS, n_rounds="200").fit(*noisy)
+
+
+def test_more_than_3_000_features_have_ten_models() -> None:
+    r = np.random.default_rng(0)
+    X, y = r.standard_normal((40, 3001)), np.tile([0, 1], 20)
+    for n_features, n_members in ((3000, 5), (3001, 10)):
+        model = BoostSampleClassifier(**STUMPS).fit(X[:, :n_features], y)
+        assert model.n_members_ == n_members

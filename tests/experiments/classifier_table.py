@@ -1,12 +1,15 @@
 """Classifiers of several libraries with no settings, on the same rows: docs/classifiers.md.
 
     python -m tests.experiments.classifier_table measure --data-dir DIR -o FILE.csv
+    python -m tests.experiments.classifier_table contest FOLDER -o FILE.csv
     python -m tests.experiments.classifier_table print FILE.csv
 
-With `--libraries mh,real-mh`, a file has the figures of the table of objectives. Each fit
-runs in a separate process, after a small fit that loads libraries and compiled kernels.
-Each split draws a quarter of the rows for testing, by class, or as many as for training where these
-are limited; seeds are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
+`contest` measures the narrow tables of the contest of strategies in one process, so their seconds
+are not compared; `tests.experiments.contest_sets` writes them into the folder. With `--libraries
+mh,real-mh`, a file has the figures of the table of objectives. Each fit of `measure` runs in a
+separate process, after a small fit that loads libraries and compiled kernels. Each split draws a
+quarter of the rows for testing, by class, or as many as for training where these are limited; seeds
+are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import subprocess
 import sys
 import time
 import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +34,8 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
 from tests.experiments import markdown
-from tests.experiments.classifier_sets import SETS
+from tests.experiments.classifier_sets import SETS, Table, TableSet
+from tests.experiments.contest_sets import MADE
 from tests.paths import ROOT
 
 LIBRARIES = {
@@ -69,14 +74,31 @@ COLUMNS = (
     *("fit_seconds", "predict_seconds"),
 )
 
+CONTEST_ROWS, CONTEST_COLUMNS = range(300, 12_001), range(101)
+"""Sizes of the tables of the contest that are compared."""
+KNOWN = {*MADE, "wdbc", "optdigits"}
+"""Tables of the contest that SETS has."""
+
 Rows = tuple[Any, NDArray[Any]]
 
 
-def rows_of(name: str, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
+def contest_sets(folder: Path) -> dict[str, TableSet]:
+    """The narrow tables in a folder of the contest of strategies, by name; indicators, NaN."""
+    tables = {}
+    for path in sorted(folder.glob("*.npz"), key=lambda path: path.stem):
+        with np.load(path) as arrays:
+            table = Table(arrays["X"], arrays["y"])
+        n, n_columns = table.X.shape
+        if path.stem not in KNOWN and n in CONTEST_ROWS and n_columns in CONTEST_COLUMNS:
+            tables[path.stem] = TableSet(path.stem, lambda data_dir, table=table: table)
+    return tables
+
+
+def rows_of(table_set: TableSet, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
     """Training and test rows of a set, as float32 or a frame, with classes 0, 1, ..."""
-    X, y = SETS[name].load(data_dir)
+    X, y = table_set.load(data_dir)
     y = np.unique(y, return_inverse=True)[1]
-    train, test = split_rows(y, split, SETS[name].most_rows)
+    train, test = split_rows(y, split, table_set.most_rows)
     if isinstance(X, pd.DataFrame):
         return (X.iloc[train], y[train]), (X.iloc[test], y[test])
     X = np.asarray(X, np.float32)
@@ -134,14 +156,18 @@ def read_by(library: str, X: Any) -> Any:
     return X.assign(**{k: v.astype(object).fillna("missing") for k, v in categories.items()})
 
 
-def measure_one(name: str, library: str, split: int, data_dir: str | None) -> dict[str, Any]:
-    """Errors and times of one library on one split."""
-    warnings.simplefilter("ignore")  # LightGBM and XGBoost warn about names and labels
-    (X, y), (X_test, y_test) = rows_of(name, data_dir, split)
+def warm_up(library: str, rows: Rows) -> None:
+    """Fit up to twenty rows of each class, so that libraries are loaded and kernels compiled."""
+    X, y = rows
     few = np.concatenate([np.flatnonzero(y == label)[:20] for label in np.unique(y)])
     X_few = X.iloc[few] if isinstance(X, pd.DataFrame) else X[few]
     if len(few) < len(y):
         made(library, X).fit(read_by(library, X_few), y[few])
+
+
+def measure_one(name: str, library: str, split: int, rows: Rows, test_rows: Rows) -> dict[str, Any]:
+    """Errors and times of one library on one split."""
+    (X, y), (X_test, y_test) = rows, test_rows
     model, train, test = made(library, X), read_by(library, X), read_by(library, X_test)
     start = time.perf_counter()
     model.fit(train, y)
@@ -169,16 +195,31 @@ def auc(y: NDArray[Any], values: NDArray[Any]) -> float:
     return float(np.mean([roc_auc_score(y == k, values[:, k]) for k in range(values.shape[1])]))
 
 
-def measure(
-    data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
-) -> None:
-    """Measure what the file does not have yet; each line is written as soon as it is known."""
+def missing(
+    target: Path, splits: range, sets: Iterable[str], libraries: list[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Splits, sets and libraries of which the file has no line."""
     known: set[tuple[str, str, int]] = set()
     if target.exists():
         known.update(pd.read_csv(target)[["data", "library", "split"]].itertuples(index=False))
     for split, name, library in itertools.product(splits, sets, libraries):
-        if (name, library, split) in known:
-            continue
+        if (name, library, split) not in known:
+            yield split, name, library
+
+
+def measure_contest(folder: Path, target: Path, libraries: list[str], splits: range) -> None:
+    """Measure the tables of the contest that the file does not have yet."""
+    sets = contest_sets(folder)
+    for split, name, library in missing(target, splits, sets, libraries):
+        row = measure_one(name, library, split, *rows_of(sets[name], None, split))
+        markdown.write_rows(target, [row], mode="a")
+
+
+def measure(
+    data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
+) -> None:
+    """Measure what the file does not have yet; each line is written as soon as it is known."""
+    for split, name, library in missing(target, splits, sets, libraries):
         job = ["one", name, library, str(split)]
         job += [] if data_dir is None else ["--data-dir", data_dir]
         command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
@@ -195,9 +236,11 @@ def measure(
 
 
 def read(path: Path) -> pd.DataFrame:
-    """The figures of a file, sets in the order of SETS."""
+    """The figures of a file, sets in the order of SETS, others after them."""
     figures = pd.read_csv(path)
-    figures["data"] = pd.Categorical(figures["data"], [k for k in SETS if k in set(figures.data)])
+    sets = set(figures["data"])
+    order = [*(name for name in SETS if name in sets), *sorted(sets - set(SETS))]
+    figures["data"] = pd.Categorical(figures["data"], order)
     figures["library"] = pd.Categorical(figures["library"], [*LIBRARIES, *VARIANTS])
     return figures
 
@@ -283,34 +326,44 @@ def tables(path: Path) -> list[str]:
 
 
 def rank_lines(figures: pd.DataFrame) -> list[str]:
-    """Mean rank of each library, of means over splits, and how often it is best.
+    """Mean rank of each library, of means over splits, and how often it is best and behind ours.
 
     Over the sets of which all libraries have a result, and over all sets for those that have all.
     """
-    lines = []
-    for complete in (False, True):
-        of_column = {}
-        for column in ("error", "log_loss"):
-            means = figures.groupby(["data", "library"], observed=True)[column].mean().unstack()
-            of_column[column] = means.dropna(axis=complete)
-        n_sets, libraries = len(of_column["error"]), list(of_column["error"])
+    lines = list[str]()
+    of_column = {
+        column: figures.groupby(["data", "library"], observed=True)[column].mean().unstack()
+        for column in ("error", "log_loss", "auc")
+    }
+    parts = [of_column["error"].dropna(axis=axis) for axis in (0, 1)]
+    for part in parts[: 1 if parts[0].equals(parts[1]) else 2]:
         rows = []
-        for column, means in of_column.items():
-            metric = column.replace("_", " ")
-            ranks = means.rank(axis=1)
+        for column, all_means in of_column.items():
+            means = all_means.loc[part.index, part.columns]
+            metric = "AUC" if column == "auc" else column.replace("_", " ")
+            ranks = means.rank(axis=1, ascending=column != "auc")
             behind = ranks.sub(ranks["boostsample"], axis=0)
             rows.append([f"mean rank, {metric}", *(f"{ranks[k].mean():.2f}" for k in means)])
             texts = [f"{behind[k].mean():+.2f} ± {behind[k].sem():.2f}" for k in means]
             rows.append([f"its rank minus ours, {metric}", "", *texts[1:]])
             wins = [f"{(ranks[k] == ranks.min(axis=1)).sum()}" for k in means]
             rows.append([f"best or equal, sets, {metric}", *wins])
-        lines += [*markdown.table([f"{n_sets} sets", *libraries], rows), ""]
-    means = figures.groupby(["data", "library"], observed=True)["log_loss"].mean().unstack()
-    ratios = means["boostsample"] / means[[k for k in BOOSTERS if k in means]].min(axis=1)
+            sides = [f"{(behind[k] > 0).sum()}, {(behind[k] < 0).sum()}" for k in means]
+            rows.append([f"worse, better than ours, sets, {metric}", "", *sides[1:]])
+        head = [f"{len(part)} sets", *part.columns]
+        lines += [*markdown.table(head, rows), ""]
+    losses = of_column["log_loss"]
+    ratios = losses["boostsample"] / losses[[k for k in BOOSTERS if k in losses]].min(axis=1)
     worst = ratios.sort_values(ascending=False).head(5)
-    rows = [[SETS[str(name)].title, f"{ratio:.2f}"] for name, ratio in worst.items()]
+    names = (SETS[str(name)].title if name in SETS else str(name) for name in worst.index)
+    rows = [[name, f"{ratio:.2f}"] for name, ratio in zip(names, worst, strict=True)]
     head = ["largest ratios", "our log loss over that of the best booster"]
     return lines + markdown.table(head, rows)
+
+
+def contest_table(path: Path) -> list[str]:
+    """The lines of the table of the contest's tables."""
+    return rank_lines(read(path))
 
 
 def main() -> None:
@@ -328,18 +381,32 @@ def main() -> None:
     single.add_argument("library")
     single.add_argument("split", type=int)
     single.add_argument("--data-dir")
+    real = kinds.add_parser("contest")
+    real.add_argument("folder", type=Path)
+    real.add_argument("-o", "--output", type=Path, required=True)
+    real.add_argument("--libraries", default=",".join(LIBRARIES))
+    real.add_argument("--splits", type=int, default=N_SPLITS)
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
     options = parser.parse_args()
+    warnings.simplefilter("ignore")  # LightGBM and XGBoost warn about names and labels
     if options.what == "measure":
         sets, libraries = options.sets.split(","), options.libraries.split(",")
         measure(options.data_dir, options.output, sets, libraries, range(options.splits))
     elif options.what == "one":
-        row = measure_one(options.name, options.library, options.split, options.data_dir)
+        rows, test_rows = rows_of(SETS[options.name], options.data_dir, options.split)
+        warm_up(options.library, rows)
+        row = measure_one(options.name, options.library, options.split, rows, test_rows)
         sys.stdout.write(json.dumps(row) + "\n")
+    elif options.what == "contest":
+        libraries = options.libraries.split(",")
+        measure_contest(options.folder, options.output, libraries, range(options.splits))
     else:
-        shown = set(read(options.file)["library"])
-        lines = objectives_table(options.file) if shown <= set(OBJECTIVES) else tables(options.file)
+        figures = read(options.file)
+        shown, of_contest = set(figures["library"]), not set(figures["data"]) <= set(SETS)
+        print_lines = contest_table if of_contest else tables
+        print_lines = objectives_table if shown <= set(OBJECTIVES) else print_lines
+        lines = print_lines(options.file)
         if {"300 rounds", "early stopping"} <= shown:
             lines += ["", *stopping_table(options.file)]
         sys.stdout.write("\n".join(lines) + "\n")

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -28,11 +29,15 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from boostsample import BoostSampleClassifier
+from boostsample.classifier.defaults import N_MEMBERS_VERY_WIDE
 from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
 BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}
 """Defaults of version 0.1."""
+
+MEMBERS = "members"
+"""A setting of a committee of very wide tables that the classifier does not have."""
 
 Rows = tuple[Any, NDArray[Any]]
 
@@ -216,6 +221,7 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
         "screening, 20 draws": {"strategy": "screening:n_features=20"},
         "screening, 200 draws": {"strategy": "screening:n_features=200"},
         "screening, 4 leaves": four,
+        "screening, five models": {MEMBERS: 5},
         "screening": {},
     }
 
@@ -237,9 +243,12 @@ def measured() -> Iterator[tuple[Any, ...]]:
 def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
     """Test error, log loss, rounds and seconds of a fit."""
     train, test, y_train, y_test = rows
+    settings = dict(settings)
+    members = settings.pop(MEMBERS, N_MEMBERS_VERY_WIDE)
     model = BoostSampleClassifier(random_state=seed, objective="mh", **settings)
     began = time.process_time()
-    model.fit(train, y_train)
+    with patch("boostsample.estimator.N_MEMBERS_VERY_WIDE", members):
+        model.fit(train, y_train)
     seconds = time.process_time() - began
     error = 100 * np.mean(model.predict(test) != y_test)
     loss = log_loss(y_test, model.predict_proba(test), labels=model.classes_)
