@@ -33,7 +33,10 @@ from tests.experiments import markdown
 from tests.paths import RESULTS
 
 DATA = {"mnist": "MNIST", "cifar10": "CIFAR-10"}
-STRATEGIES = ("uniform-naive", "mas-naive", "mas-1q", "mas-q1", "laminating", "adaptive-halving")
+STRATEGIES = (
+    *("uniform-naive", "mas-naive", "mas-1q", "mas-q1", "laminating"),
+    *("adaptive-halving", "cost-aware"),
+)
 PAPER = {"mas-naive": "0.2", "mas-1q": "2", "mas-q1": "8", "laminating": "0"}
 """Overheads in percent, [DF11] section 5.3."""
 SECONDS = (3, 10, 30)
@@ -72,7 +75,7 @@ def own_share(data: Any, name: str, seconds: float) -> float:
     X, Y = data.X[train], encode(data.y[train], data.n_classes)
     bank = LazyBank(families_for(X.shape[1:]), X)
     booster = Booster(bank, None, Y, name, rng=0, weight_init="uniform", n_rounds=10**6)
-    clock, asked = _Clock(), ("draw", "draw_nested", "search", "edges")
+    clock, asked = _Clock(), ("draw", "draw_nested", "search", "race", "race_again", "edges")
     kept = {each: getattr(Step, each) for each in asked}
     booster.next_round()
     try:
