@@ -15,6 +15,7 @@ are 0, 1, ... CatBoost is no dependency of the tests: `pip install catboost`.
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib
 import itertools
 import json
@@ -86,12 +87,16 @@ def contest_sets(folder: Path) -> dict[str, TableSet]:
     """The narrow tables in a folder of the contest of strategies, by name; indicators, NaN."""
     tables = {}
     for path in sorted(folder.glob("*.npz"), key=lambda path: path.stem):
-        with np.load(path) as arrays:
-            table = Table(arrays["X"], arrays["y"])
-        n, n_columns = table.X.shape
+        n, n_columns = of_archive(path, None).X.shape
         if path.stem not in KNOWN and n in CONTEST_ROWS and n_columns in CONTEST_COLUMNS:
-            tables[path.stem] = TableSet(path.stem, lambda data_dir, table=table: table)
+            tables[path.stem] = TableSet(path.stem, functools.partial(of_archive, path))
     return tables
+
+
+def of_archive(path: Path, data_dir: str | None) -> Table:
+    """A set of the contest."""
+    with np.load(path) as arrays:
+        return Table(arrays["X"], arrays["y"])
 
 
 def rows_of(table_set: TableSet, data_dir: str | None, split: int) -> tuple[Rows, Rows]:
@@ -177,7 +182,7 @@ def measure_one(name: str, library: str, split: int, rows: Rows, test_rows: Rows
     error = 100 * np.mean(model.classes_[chances.argmax(axis=1)] != y_test)
     loss = log_loss(y_test, chances, labels=model.classes_)
     of_scores = math.nan
-    if library == "boostsample":
+    if library == "boostsample" or library in VARIANTS:
         of_scores = auc(y_test, np.asarray(model.decision_function(test)))
     figures = (
         *(f"{error:.3f}", f"{loss:.4f}", f"{auc(y_test, chances):.6f}", f"{of_scores:.6f}"),
@@ -212,7 +217,13 @@ def measure_contest(folder: Path, target: Path, libraries: list[str], splits: ra
     sets = contest_sets(folder)
     for split, name, library in missing(target, splits, sets, libraries):
         row = measure_one(name, library, split, *rows_of(sets[name], None, split))
+        row["indicators"] = n_indicators(sets[name].load(None).X)
         markdown.write_rows(target, [row], mode="a")
+
+
+def n_indicators(X: NDArray[np.float32]) -> int:
+    """Columns of 0 and 1, as a category has for each value."""
+    return int(((X == 0) | (X == 1) | np.isnan(X)).all(axis=0).sum())
 
 
 def measure(
@@ -353,17 +364,23 @@ def rank_lines(figures: pd.DataFrame) -> list[str]:
         head = [f"{len(part)} sets", *part.columns]
         lines += [*markdown.table(head, rows), ""]
     losses = of_column["log_loss"]
-    ratios = losses["boostsample"] / losses[[k for k in BOOSTERS if k in losses]].min(axis=1)
-    worst = ratios.sort_values(ascending=False).head(5)
-    names = (SETS[str(name)].title if name in SETS else str(name) for name in worst.index)
-    rows = [[name, f"{ratio:.2f}"] for name, ratio in zip(names, worst, strict=True)]
-    head = ["largest ratios", "our log loss over that of the best booster"]
-    return lines + markdown.table(head, rows)
+    boosters = losses[[k for k in BOOSTERS if k in losses]]
+    ratios = losses["boostsample"] / boosters.min(axis=1)
+    rows = []
+    for name, ratio in ratios.sort_values(ascending=False).head(5).items():
+        title = SETS[str(name)].title if name in SETS else str(name)
+        best = f"{boosters.loc[name].idxmin()} {boosters.loc[name].min():.4f}"
+        rows.append([title, f"{losses.loc[name, 'boostsample']:.4f}", best, f"{ratio:.2f}"])
+    return lines + markdown.table(
+        ["largest ratios of log losses", "ours", "best booster", ""], rows
+    )
 
 
 def contest_table(path: Path) -> list[str]:
-    """The lines of the table of the contest's tables."""
-    return rank_lines(read(path))
+    """The lines of the tables of the contest: of all, and of those without an indicator."""
+    figures = read(path)
+    numbers = figures[figures["indicators"] == 0]
+    return [*rank_lines(figures), "", *rank_lines(numbers.assign(data=numbers["data"].astype(str)))]
 
 
 def main() -> None:

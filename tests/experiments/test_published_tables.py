@@ -26,11 +26,13 @@ pytestmark = needs_results
 
 CLASSIFIERS = RESULTS / "classifiers.csv"
 OF_OBJECTIVES = RESULTS / "classifiers-objectives.csv"
+OF_CONTEST = RESULTS / "classifiers-contest.csv"
 PAGES: dict[str, Callable[[], dict[str, list[str]]]] = {
     "default.md": lambda: default_choice.tables(RESULTS / "defaults.csv"),
     "classifiers.md": lambda: {
         "classifiers": classifier_table.tables(CLASSIFIERS),
         "objectives": classifier_table.objectives_table(OF_OBJECTIVES),
+        "contest": classifier_table.contest_table(OF_CONTEST),
     },
     "early_stopping.md": lambda: {"stopping": classifier_table.stopping_table(CLASSIFIERS)},
     "objective_results.md": objective_results.tables,
