@@ -115,11 +115,12 @@ class BoostSampleClassifier(
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
         feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,
         each trained without a fifth of the rows, by class, or of ten without a tenth above 3,000
-        features; the score of a row is the mean of theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is best on
-        the rows that each has left out; see `early_stopping`. Above 20,000 rows, or 5,000 of more
-        than 3,000 features, with `X_val` or with `max_model_features`, it is one model with
-        `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20 rows
-        or `init_model`, which may know all of them, one of 100 rounds.
+        features; the score of a row is the mean of theirs. All have the number of rounds, up to
+        200, whose smoothed `eval_metric` is best on the rows that each has left out; see
+        `early_stopping`. Above 20,000 rows, or 5,000 of more than 3,000 features, with `X_val` or
+        with `max_model_features`, it is one model with `early_stopping`, of more than 3,000
+        features of up to 1,000 rounds; with fewer than 20 rows or `init_model`, which may know all
+        of them, one of 100 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
