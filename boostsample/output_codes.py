@@ -121,7 +121,7 @@ def _name_and_bits(code: str) -> tuple[str, int | None]:
     """The name of a code, and the number of bits of a random one."""
     name, colon, bits = code.partition(":")
     if name not in CODES:
-        raise unknown("code", name, (*CODES, "a matrix"))
+        raise unknown("code", name, CODES)
     if not colon:
         return name, None
     if name not in (DENSE, SPARSE) or not bits.isdecimal() or int(bits) < 1:

@@ -140,7 +140,7 @@ def test_labels_of_bits() -> None:
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("ecoc", "unknown code 'ecoc'.*dense, sparse, a matrix"),
+        ("ecoc", "unknown code 'ecoc'.*dense, sparse$"),
         ("binary:3", "as in 'dense:30', got 'binary:3'"),
         ("dense:x", "got 'dense:x'"),
         ("dense:0", "got 'dense:0'"),

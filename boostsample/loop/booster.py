@@ -320,7 +320,9 @@ class Booster:
         else:
             before = None if self._learner.one_search else self._rng.bit_generator.state
             targets = self._learned()
-            self._refuse_products(targets)
+            if not self._is_one_stump(targets):
+                for leaf in targets:
+                    self._search.refuse_products(leaf)
             edge = self._edge_of(targets)
             terms = terms_of(targets, self.step_size.alpha(self._share * edge))
             leaves = [] if self._is_stump(terms) else leaves_of_targets(targets)
@@ -373,18 +375,6 @@ class Booster:
             values, sums, masses = map(np.stack, zip(*cells, strict=True))
             return objective.edges_of_cells(values[None], sums, masses)[0]
         return objective.edge(math.fsum([leaf.edge for leaf in leaves]))
-
-    def _refuse_products(self, leaves: Sequence[Targets]) -> None:
-        """SettingError for products of stumps whose sides have votes of their own."""
-        objective = self.objective
-        alone = objective.two_sided or objective.colors
-        if not alone or not any(leaf.stumps for leaf in leaves):
-            return
-        if not self._is_one_stump(leaves):
-            raise SettingError(
-                f"products multiply opposite votes of labels, which stumps of the objective "
-                f"{self.objective.name!r} do not have; use the learner stump or tree"
-            )
 
     def _is_stump(self, terms: Sequence[Term]) -> bool:
         """Whether the terms are one stump as the objective makes it."""

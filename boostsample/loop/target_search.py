@@ -131,6 +131,7 @@ class TargetSearch:
         self, targets: Targets, two_sided: bool = False, limits: LeafLimits | None = None
     ) -> Found:
         """Let the strategy choose a stump and finish it on all examples of the targets."""
+        self.refuse_products(targets)
         strategy, run, number = self._strategy, self._run, len(self.rows)
         objective = self.objective
         rows: Any = targets.read(two_sided or objective.two_sided, self._members)
@@ -221,6 +222,15 @@ class TargetSearch:
         of_stump = number, feature, threshold, value, votes, below, edge, worth
         rest = objective.gain(sums, base), masses, sums, base, row, divides, complete
         return Found(*of_stump, *rest, cut is not None)
+
+    def refuse_products(self, targets: Targets) -> None:
+        """SettingError for products of stumps whose sides have votes of their own."""
+        objective = self.objective
+        if targets.stumps and (objective.two_sided or objective.colors):
+            raise SettingError(
+                "products multiply opposite votes of labels, which stumps of the objective "
+                f"{objective.name!r} do not have; use the learner stump or tree"
+            )
 
     def prepare_growth(self, n_leaves: int) -> bool:
         """Whether `grow` makes the trees of so many leaves that single searches would make.

@@ -184,11 +184,6 @@ def compare(
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
         check_backend(backend, jobs)
-        if overwrite and plot is None:
-            raise SettingError(
-                "--overwrite replaces the file of --plot, which is not given; a results folder is "
-                "continued, never replaced: name another one, or leave it out"
-            )
         picture = None if plot is None else plots.check_picture(plot, overwrite=overwrite)
         if picture is not None and len(plan.data) > 1:
             raise SettingError(

@@ -117,7 +117,7 @@ def list_names(
         raise unknown("kind of list", kind, (*lists, *DESCRIBED))
     if picture is not None and kind != "families":
         raise SettingError(f"--picture needs list families, got list {kind or ''}".rstrip())
-    for option in (*settings, "overwrite") if picture is None else ():
+    for option in settings if picture is None else ():
         if options.given_options(context, option):
             raise SettingError(
                 f"--{option.replace('_', '-')} needs --picture FILE of list families"

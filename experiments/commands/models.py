@@ -345,10 +345,7 @@ def evaluate(
     from boostsample.experiments.plots.explained import reliability_figure
     from boostsample.experiments.tables.formats import FORMATS
 
-    if output is None and picture is None and overwrite:
-        raise SettingError("--overwrite needs a file to replace; add -o FILE or --picture FILE")
-    replaces = overwrite and output is not None
-    name, place = table_file(form, output, "the tables", _FORMATS, overwrite=replaces)
+    name, place = table_file(form, output, "the tables", _FORMATS, overwrite=overwrite)
     drawing = None if picture is None else check_picture(picture, overwrite=overwrite)
     judged = evaluation(BoostSampleClassifier.load(model), table, target)
     if name == "text" and place is None:

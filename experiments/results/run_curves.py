@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
+from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.titles import counted, is_charged, label_of
 from boostsample.loop.smoothed import smoothed_error, window
@@ -146,12 +147,15 @@ class Curves:
 
     @cached_property
     def parts(self) -> dict[str, dict[str, str]]:
-        """What each label names: `strategy`, and the values of the axes of joined results."""
+        """What each label names: `strategy`, and the values of the axes of joined results.
+
+        A charged strategy is named as the tuned one.
+        """
         columns = [name for name in self.table.columns if name.startswith(AXIS_COLUMN)]
         rows = self.table.drop_duplicates("label").to_dict("records")
         return {
             row["label"]: {
-                "strategy": row.get("base", row["label"]),
+                "strategy": row.get("base", row["label"]).removesuffix(CHARGED_VARIANT),
                 **{name.removeprefix(AXIS_COLUMN): row[name] for name in columns},
             }
             for row in rows

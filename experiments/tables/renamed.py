@@ -44,11 +44,8 @@ def parse_new_names(text: str) -> dict[str, str]:
     return names
 
 
-def _all_new_names(names: Mapping[str, str], labels: Iterable[str]) -> dict[str, str]:
-    """The new names with those of charged strategies, which follow the tuned ones.
-
-    SettingError if an old name is not among the labels, or a new one is that of another strategy.
-    """
+def _check_new_names(names: Mapping[str, str], labels: Iterable[str]) -> None:
+    """SettingError if an old name is not among the labels, or a new one that of another strategy."""
     known = dict.fromkeys(labels)
     bases = (label.removesuffix(CHARGED_VARIANT).partition(_SETUP)[0] for label in known)
     plain = [label for label in known if not is_charged(label) or label in names]
@@ -60,16 +57,16 @@ def _all_new_names(names: Mapping[str, str], labels: Iterable[str]) -> dict[str,
             raise SettingError(
                 f"--rename {old}={new} would give two strategies the name {new!r}; choose another"
             )
-    charged = {old + CHARGED_VARIANT: new + CHARGED_VARIANT for old, new in names.items()}
-    return {**{old: new for old, new in charged.items() if old in known}, **names}
 
 
 def _renamed(name: str, names: Mapping[str, str]) -> str:
-    """A label, or the head of a column, with the new name."""
+    """A label, or the head of a column, with the new name; charged ones follow the tuned one."""
+    if name in names:
+        return names[name]
+    if is_charged(name):
+        return _renamed(name.removesuffix(CHARGED_VARIANT), names) + CHARGED_VARIANT
     base, setup, rest = name.partition(_SETUP)
-    if name not in names and base in names:
-        return names[base] + setup + rest
-    return names.get(name, name)
+    return names.get(base, base) + setup + rest
 
 
 def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> list[ScoreTable]:
@@ -79,7 +76,7 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
     strategies would have the same name.
     """
     labels = dict.fromkeys(score.strategy for table in tables for score in table.scores)
-    names = _all_new_names(names, filter(None, labels))
+    _check_new_names(names, filter(None, labels))
     longest = sorted(names, key=len, reverse=True)
     label = re.compile(rf"(?<![\w*:=.-])({'|'.join(map(re.escape, longest))})(?![\w*=-]|:\w)")
     return [
@@ -99,7 +96,7 @@ def renamed_tables(tables: Sequence[ScoreTable], names: Mapping[str, str]) -> li
 def renamed_results(results: Sequence[Results], names: Mapping[str, str]) -> list[Results]:
     """Results whose rows and runs have new names of strategies; errors as in `renamed_tables`."""
     tables = [with_labels(folder.table) for folder in results]
-    names = _all_new_names(names, (label for table in tables for label in table["label"]))
+    _check_new_names(names, (label for table in tables for label in table["label"]))
     renamed = []
     for folder, table in zip(results, tables, strict=True):
         labels = table["label"].map(lambda label: _renamed(label, names))

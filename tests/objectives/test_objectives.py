@@ -103,6 +103,23 @@ def test_settings_that_do_not_fit(settings: dict[str, Any], message: str) -> Non
         booster(**settings)
 
 
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle"])
+def test_products_are_refused_before_labels_are_multiplied_by_values(objective: str) -> None:
+    """Of a constant feature they are 0, and so would be all weights."""
+    Y = np.array([[1], [-1], [1], [-1]], np.int8)
+    made = Booster(
+        bank_of(np.ones((4, 2), np.float32)),
+        None,
+        Y,
+        "weight-trimming",
+        "product",
+        objective=objective,
+        rng=0,
+    )
+    with pytest.raises(SettingError, match="products multiply opposite votes"):
+        made.next_round()
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -169,15 +169,39 @@ seed_option = click.option("--seed", default=0, metavar="N", help="Seed of all r
 plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."
 )
-overwrite_option = click.option(
-    "--overwrite", is_flag=True, help="Replace files of these names that exist."
-)
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 
 
 def given_options(context: click.Context, name: str) -> bool:
     """Whether the user gave a parameter."""
     return context.get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+_WRITTEN = {
+    "output": "-o",
+    "picture": "--picture",
+    "plot": "--plot",
+    "csv": "--csv",
+    "figure2": "--figure2",
+}
+"""Options that name a file to write, by parameter."""
+
+
+def overwrite_option(command: Command) -> Command:
+    """Add --overwrite to a command; SettingError if no file to replace is named."""
+
+    @functools.wraps(command)
+    def run(*args: Any, **params: Any) -> Any:
+        files = [f"{option} FILE" for name, option in _WRITTEN.items() if name in params]
+        if params["overwrite"] and not any(params.get(name) for name in _WRITTEN):
+            raise SettingError(
+                f"--overwrite needs a file to replace; add {' or '.join(files)}, or leave it out"
+            )
+        return command(*args, **params)
+
+    return click.option(
+        "--overwrite", is_flag=True, help="Replace files of these names that exist."
+    )(run)
 
 
 _FILES = ("output", "plot", "figure2")

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boostsample.errors import SettingError
 from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
@@ -61,8 +60,6 @@ def table_file(
     name = chosen_format(form, file, known)
     if file is not None:
         return name, check_writable_file(file, FORMATS[name].ending, what, overwrite=overwrite)
-    if overwrite:
-        raise SettingError("--overwrite needs a file to replace; add -o FILE, or leave it out")
     return name, None
 
 

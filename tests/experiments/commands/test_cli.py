@@ -269,6 +269,19 @@ def test_overwrite_replaces_a_file(cli: CommandLine) -> None:
     assert Path("f.svg").read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.parametrize("args", ["table R", "compare --data chess(n=60)", "list families"])
-def test_overwrite_needs_a_file(args: str, cli: CommandLine) -> None:
-    assert cli.refused(f"{args} --overwrite").startswith("--overwrite ")
+@pytest.mark.parametrize(
+    ("args", "files"),
+    [
+        ("table R", "-o FILE"),
+        ("compare --data chess(n=60)", "--plot FILE"),
+        ("list families", "--picture FILE"),
+        ("fit x.csv --target y --dry-run", "-o FILE"),
+        ("predict m.bsm x.csv", "-o FILE"),
+        ("evaluate m.bsm x.csv --target y", "-o FILE or --picture FILE"),
+        ("explain m.bsm", "-o FILE"),
+        ("calibrate", "--plot FILE or --csv FILE or --figure2 FILE"),
+    ],
+)
+def test_overwrite_needs_a_file(args: str, files: str, cli: CommandLine) -> None:
+    needs = f"--overwrite needs a file to replace; add {files}, or leave it out"
+    assert cli.refused(f"{args} --overwrite") == needs

@@ -28,13 +28,16 @@ BUDGETS = ("10N", "3N", "1N")
 SAME: dict[str, Any] = {"seed": 0}
 
 
-def budgets() -> list[Results]:
-    """Two strategies at three budgets; a tenth of the budget costs 1 of log10 loss."""
+def budgets(**more: float) -> list[Results]:
+    """Two strategies at three budgets; a tenth of the budget costs 1 of log10 loss.
+
+    `more` are further ones, and how much worse they are than the first.
+    """
     folders = []
     for shift, budget in enumerate(BUDGETS):
         curves = [
             [{**row, "budget": budget} for row in curve(name, repetition, shift=shift + worse)]
-            for name, worse in (("full", 0.0), ("ucb", 0.5))
+            for name, worse in {"full": 0.0, "ucb": 0.5, **more}.items()
             for repetition in (0, 1)
         ]
         folders.append(results(curves, budget=budget, **SAME))
@@ -119,6 +122,20 @@ def test_rows_are_strategies_and_columns_the_axis() -> None:
     assert "after 100 stumps" in last.title
     with pytest.raises(SettingError, match="unknown axis of these results 'learner'; known: stra"):
         result_table(budgets(), "loss", rows="learner")
+
+
+def test_a_charged_strategy_is_a_column_beside_the_tuned_one() -> None:
+    joined = budgets(**{"ucb*": 0.5, "ucb* charged": 0.75})
+    (table,) = result_table(joined, "loss", rows="budget")
+    assert table.header == ("budget", "full", "ucb", "ucb*", "ucb* charged")
+    (renamed,) = renamed_tables([table], {"ucb*": "Ours"})
+    assert renamed.header == ("budget", "full", "ucb", "Ours", "Ours charged")
+    (table,) = result_table(joined, "loss", rows="strategy")
+    columns = [f"budget={budget}{charged}" for budget in BUDGETS for charged in ("", " charged")]
+    assert set(table.header) == {"strategy", *columns}
+    assert [row[0] for row in table.rows] == ["full", "ucb", "ucb*"]
+    (alone,) = result_table(joined[0].setups[:1], "loss", rows="strategy")
+    assert alone.header == ("strategy", "stumps", "stumps charged")
 
 
 def test_pictures_against_an_axis_have_a_line_for_each_strategy() -> None:
