@@ -175,7 +175,7 @@ def table_of_anndata(
     elif layer in layers:
         X, place = adata.layers[layer], f"layers[{layer!r}]"
     else:
-        raise unknown("layer of adata", layer, layers)
+        raise unknown("layer of adata", layer, [*layers, *["raw"] * (adata.raw is not None)])
     if not hasattr(X, "tocsc"):
         if not isinstance(X, np.ndarray):
             raise DataError(
@@ -282,7 +282,7 @@ def _place_of(file: Any, layer: str | None, path: Path) -> tuple[str, str]:
             raise SettingError(f"{path} has no raw; leave out layer='raw'")
         return "raw/X", "raw/var"
     if layer not in layers:
-        raise unknown(f"layer of {path}", layer, layers)
+        raise unknown(f"layer of {path}", layer, [*layers, *({"raw"} & set(file))])
     if layer == "raw" and "raw" in file:
         raise SettingError(
             f"layer='raw' is ambiguous, {path} has raw and a layer of this name; rename the layer"

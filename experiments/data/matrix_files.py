@@ -96,6 +96,7 @@ _PLINK_OPTIONS = {
     "the file phenotype=": "a file of phenotypes, named by :pheno=",
     "phenotype=": ":pheno=",
     ", or read without classes by labels=False": "",
+    "missing=['-9', 'NA']": ":missing=-9,NA",
 }
 """Arguments of `read_plink` in its errors, and their names on the command line."""
 

@@ -249,6 +249,14 @@ def _places(
             column = f"{part['strategy']} ({column})" if column else part["strategy"]
         column = f"{column or axis}{CHARGED_VARIANT if is_charged(label) else ''}"
         places[part[by], column] = label
+    heads, columns = (list(dict.fromkeys(key[at] for key in places)) for at in (0, 1))
+    return heads, columns, places
+
+
+def _filled(
+    table: ScoreTable, rows: Sequence[_Row], curves: Curves, facts: Mapping[str, Any]
+) -> ScoreTable:
+    """The table with its entries, marks and the notes on their tests."""
     overlap, cells = _overlap(facts), cells_of(facts)
     levels = {row.level for row in rows}
     values = {level: curves.at(table.metric, table.axis, level) for level in levels}

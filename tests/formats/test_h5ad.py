@@ -234,7 +234,7 @@ def test_objects_in_memory(layout: Any) -> None:
     ("settings", "words"),
     [
         ({"label": "kid"}, "unknown column of .*obs 'kid' .did you mean 'kind'.*; known: kind, o"),
-        ({"layer": "x"}, "unknown layer of .* 'x'; known: counts, expressed, half"),
+        ({"layer": "x"}, "unknown layer of .* 'x'; known: counts, expressed, half, raw"),
         ({"gene_names": "x"}, "unknown column of .*var 'x'; known: symbol, name"),
     ],
 )

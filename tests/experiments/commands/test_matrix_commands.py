@@ -235,6 +235,14 @@ def test_phenotypes_are_chosen_by_target(cli: CommandLine, options: str, says: s
     assert "phenotype_name" not in refused
 
 
+def test_the_way_out_of_phenotypes_0_and_1_is_an_option(cli: CommandLine) -> None:
+    pheno = (FILES / "study.pheno").read_text(encoding="utf-8").splitlines()[1:]
+    lines = [f"{' '.join(line.split()[:2])} {at % 2}" for at, line in enumerate(pheno)]
+    Path("zeros").write_text("\n".join(lines), encoding="utf-8")
+    fit = ("fit", f"{FILES / 'study.bed'}:pheno=zeros", "--dry-run")
+    assert cli.refused(*fit, code=1).endswith("; :missing=-9,NA makes 0 a class")
+
+
 def test_cells_of_anndata_files(cli: CommandLine) -> None:
     """A CSR matrix, read into memory; genes that the model does not read may be missing."""
     file = str(FILES / "csr.h5ad")

@@ -134,8 +134,9 @@ def test_a_charged_strategy_is_a_column_beside_the_tuned_one() -> None:
     columns = [f"budget={budget}{charged}" for budget in BUDGETS for charged in ("", " charged")]
     assert set(table.header) == {"strategy", *columns}
     assert [row[0] for row in table.rows] == ["full", "ucb", "ucb*"]
-    (alone,) = result_table(joined[0].setups[:1], "loss", rows="strategy")
-    assert alone.header == ("strategy", "stumps", "stumps charged")
+    alone = [curve(name, r) for name in ("ucb*", "ucb* charged") for r in (0, 1)]
+    (table,) = result_table([results(alone)], "loss", rows="strategy")
+    assert table.header == ("strategy", "stumps", "stumps charged")
 
 
 def test_pictures_against_an_axis_have_a_line_for_each_strategy() -> None:
