@@ -222,11 +222,12 @@ def compute_columns(
 
     `rows` are the row numbers for error messages; default: positions in X.
     """
-    values = family.compute(X, local)
-    if values.dtype != np.float32 or values.shape != (X.shape[0], local.size):
+    values, shape = family.compute(X, local), (X.shape[0], local.size)
+    got = str(getattr(values, "dtype", type(values).__name__))
+    if got != "float32" or values.shape != shape:
         raise DataError(
-            f"for binning, family {family.name} must compute float32 of shape "
-            f"{(X.shape[0], local.size)}, got {values.dtype} of shape {values.shape}"
+            f"for binning, family {family.name} must compute float32 of shape {shape}, got {got} "
+            f"of shape {np.shape(values)}"
         )
     columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
     infinite = _first_infinite(columns)

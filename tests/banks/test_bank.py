@@ -40,9 +40,9 @@ class Slow(Powers):
 class Broken(Powers):
     """A family that returns what it must not."""
 
-    def __init__(self, result: NDArray[Any]) -> None:
+    def __init__(self, result: Any) -> None:
         super().__init__(1, 2, "broken")
-        self.result = result
+        self.result: NDArray[np.float32] = result
 
     def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
         return self.result
@@ -188,11 +188,10 @@ def test_bad_families_are_refused(
 
 
 @pytest.mark.parametrize(
-    "result", [np.zeros((300, 2)), np.zeros((300, 3), np.float32), np.zeros(300, np.float32)]
+    "result",
+    [np.zeros((300, 2)), np.zeros((300, 3), np.float32), np.zeros(300, np.float32), [[0.0, 0.0]]],
 )
-def test_a_family_that_breaks_its_contract_is_named(
-    X: NDArray[np.float32], result: NDArray[Any]
-) -> None:
+def test_a_family_that_breaks_its_contract_is_named(X: NDArray[np.float32], result: Any) -> None:
     with pytest.raises(DataError, match=r"family broken must compute float32 of shape \(300, 2\)"):
         FeatureBank.build([Broken(result)], X)
 
