@@ -216,7 +216,13 @@ class Model(TermArrays):
         owner, local = self.owners(features)
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            columns[:, at] = self.families[k].compute(X, local[at])
+            values = self.families[k].compute(X, local[at])
+            if np.shape(values) != (X.shape[0], at.size):  # NumPy would spread a single column
+                raise DataError(
+                    f"family {self.families[k].name} must compute values of shape "
+                    f"{(X.shape[0], at.size)}, got shape {np.shape(values)}"
+                )
+            columns[:, at] = values
         return columns
 
     def decision_function(

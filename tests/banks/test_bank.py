@@ -26,6 +26,8 @@ from boostsample.checks import check_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import Family
+from boostsample.models.model import Model
+from boostsample.records import Term
 from tests.problems import Powers, powers, same_bits
 
 
@@ -194,6 +196,17 @@ def test_bad_families_are_refused(
 def test_a_family_that_breaks_its_contract_is_named(X: NDArray[np.float32], result: Any) -> None:
     with pytest.raises(DataError, match=r"family broken must compute float32 of shape \(300, 2\)"):
         FeatureBank.build([Broken(result)], X)
+
+
+def test_a_family_of_one_column_for_all_features_is_named_in_predictions(
+    X: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    family = Powers(3, 2, "a")
+    model = Model([family], [Term(k, 1, 0.0, np.ones(1, np.int8), 0.5) for k in range(2)], 1)
+    assert model.decision_function(X).shape == (len(X), 1)
+    monkeypatch.setattr(family, "compute", lambda X, _: np.zeros((len(X), 1), np.float32))
+    with pytest.raises(DataError, match=r"family a must compute values of shape \(300, 2\), got"):
+        model.decision_function(X)
 
 
 def test_other_bad_input_is_refused(X: NDArray[np.float32], families: list[Powers]) -> None:
