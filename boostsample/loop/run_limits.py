@@ -20,7 +20,7 @@ class RunLimits:
     Parameters
     ----------
     max_seconds : float or None
-        Above 0.
+        Above 0; those of rounds are counted in whole microseconds, as they are stored.
     max_looks : int or None
         Looks of search and modelling, at least 1; the finish is outside, as of budgets. The rounds
         that are trained depend on nothing else than the run.
@@ -52,8 +52,7 @@ class RunLimits:
         self.max_seconds, self.max_looks, self.max_cost = max_seconds, max_looks, max_cost
         self._clock = clock
         self._began = 0.0 if clock is None else clock()
-        self._n_rounds = self._looks = self._nanoseconds = 0
-        self._seconds = 0.0
+        self._n_rounds = self._looks = self._nanoseconds = self._microseconds = 0
 
     def count(self, done: Round) -> None:
         """Count a round that was trained now."""
@@ -80,7 +79,7 @@ class RunLimits:
         if self.max_cost is not None:
             self._nanoseconds += sum(round(1e3 * row["cost"]) for row in done.rows)
         if timed:
-            self._seconds += sum(row["seconds"] for row in done.rows)
+            self._microseconds += sum(round(1e6 * row["seconds"]) for row in done.rows)
 
     def _no_looks_left(self) -> bool:
         return self.max_looks is not None and self._looks >= self.max_looks
@@ -106,6 +105,6 @@ class RunLimits:
             return f"max_cost={self.max_cost:g} is reached"
         if self.max_seconds is not None:
             now = 0.0 if self._clock is None else self._clock() - self._began
-            if self._seconds + now >= self.max_seconds:
+            if self._microseconds / 1e6 + now >= self.max_seconds:
                 return f"max_seconds={self.max_seconds:g} is reached"
         return ""

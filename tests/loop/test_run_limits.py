@@ -56,6 +56,15 @@ def test_seconds_are_those_of_rounds_or_of_a_clock() -> None:
     assert resumed.reached == "max_seconds=3 is reached"
 
 
+def test_seconds_of_rounds_are_counted_as_cells_store_them() -> None:
+    limits = RunLimits(max_seconds=10e-6)
+    for _ in range(9):
+        limits.count(made((1, 0, 1.4e-6)))  # stored as one microsecond
+    assert limits.reached == ""
+    limits.count(made((1, 0, 1.4e-6)))
+    assert limits.reached == "max_seconds=1e-05 is reached"
+
+
 def test_cost_is_that_of_the_rounds_in_whole_nanoseconds() -> None:
     """The limit is nominal seconds, the rows have microseconds."""
     done = [Round([], [{"cost": 100.0, **NO_LOOKS}, {"cost": 49.9999, **NO_LOOKS}], 0.5)] * 4
