@@ -264,7 +264,7 @@ def stopping_table(path: Path) -> list[str]:
         index=["data", "split"], columns="library", values="log_loss", observed=True
     )
     means = losses.groupby("data", observed=True).mean()
-    columns = {"early stopping": "early stopping", "mh": "five models"}
+    columns = {"early stopping": "early stopping", "mh": "committee"}
     texts = []
     for name, row in means.iterrows():
         cells = [SETS[str(name)].title, f"{row['300 rounds']:.3f}"]
