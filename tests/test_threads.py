@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from boostsample.threads import Threads, n_threads
 from tests.compiled import COMPILED, slow_without_jit
 from tests.paths import ROOT
 from tests.problems import bank_of
+from tests.waiting import wait_until
 
 
 def share(threads: Threads, work: Callable[..., None], cuts: Sequence[int], *more: Any) -> None:
@@ -107,10 +109,8 @@ def test_work_after_an_interrupt_anywhere_is_done_once(asleep: bool) -> None:
         count_all(threads)
         threads._alone = 0
         if asleep:
-            until = time.monotonic() + 300
-            while not threads._others[0]._asleep:
-                assert time.monotonic() < until
-                time.sleep(1e-3)
+            is_asleep = partial(getattr, threads._others[0], "_asleep")
+            wait_until(is_asleep, "the other thread sleeps", 1e-3)
 
         def trace(frame: Any, event: str, _: Any, left: list[int] = left) -> Any:
             if frame.f_code.co_filename != threads_module.__file__:

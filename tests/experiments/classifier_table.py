@@ -215,9 +215,10 @@ def missing(
 def measure_contest(folder: Path, target: Path, libraries: list[str], splits: range) -> None:
     """Measure the tables of the contest that the file does not have yet."""
     sets = contest_sets(folder)
+    indicators = {name: n_indicators(of_set.load(None).X) for name, of_set in sets.items()}
     for split, name, library in missing(target, splits, sets, libraries):
         row = measure_one(name, library, split, *rows_of(sets[name], None, split))
-        row["indicators"] = n_indicators(sets[name].load(None).X)
+        row["indicators"] = indicators[name]
         markdown.write_rows(target, [row], mode="a")
 
 
@@ -380,7 +381,7 @@ def contest_table(path: Path) -> list[str]:
     """The lines of the tables of the contest: of all, and of those without an indicator."""
     figures = read(path)
     numbers = figures[figures["indicators"] == 0]
-    return [*rank_lines(figures), "", *rank_lines(numbers.assign(data=numbers["data"].astype(str)))]
+    return [*rank_lines(figures), "", *rank_lines(numbers)]
 
 
 def main() -> None:

@@ -7,12 +7,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from tests.paths import ROOT
+from tests.waiting import wait_until
 
 # Imports once, and forks a worker for each line that it reads: the address of a scheduler, and code
 # that the worker runs first.
@@ -39,9 +39,6 @@ for line in sys.stdin:
     print(child, flush=True)
 """
 
-PATIENCE = 300.0
-"""Seconds to wait for processes that start; far above what they take, for a busy machine."""
-
 
 class Cluster:
     """A Dask scheduler and worker processes on this machine; a context manager that ends them.
@@ -64,13 +61,14 @@ class Cluster:
         self._file.unlink(missing_ok=True)
         command = "-m dask scheduler --host 127.0.0.1 --port 0 --no-dashboard --scheduler-file"
         self.scheduler = self._run(*command.split(), str(self._file))
-        until = time.monotonic() + PATIENCE
-        while not self.address:
-            assert time.monotonic() < until, "the scheduler did not start"
-            with suppress(FileNotFoundError, json.JSONDecodeError):  # it is empty at first
-                self.address = str(json.loads(self._file.read_text())["address"])
-            time.sleep(0.05)
+        wait_until(self._has_address, "the scheduler starts")
         self.complete()
+
+    def _has_address(self) -> bool:
+        """Whether the scheduler has written its address, which is read."""
+        with suppress(FileNotFoundError, json.JSONDecodeError):  # it is empty at first
+            self.address = str(json.loads(self._file.read_text())["address"])
+        return bool(self.address)
 
     def add(self, code: str = "") -> None:
         """Start a worker, which runs a line of code first, and do not wait for it to join."""
@@ -99,10 +97,7 @@ class Cluster:
         """Wait until the scheduler knows as many workers as there are."""
         distributed: Any = importlib.import_module("distributed")
         with distributed.Client(self.address, set_as_default=False) as client:
-            until = time.monotonic() + PATIENCE
-            while len(client.nthreads()) != len(self.workers):
-                assert time.monotonic() < until, "the workers did not start"
-                time.sleep(0.05)
+            wait_until(lambda: len(client.nthreads()) == len(self.workers), "all workers join")
 
     def lose(self, process: Any) -> None:
         """Kill a process."""

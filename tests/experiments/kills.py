@@ -27,8 +27,8 @@ import numpy as np
 
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.results.read_folder import read_results
-from tests.experiments.cluster import PATIENCE
 from tests.paths import ROOT
+from tests.waiting import PATIENCE
 
 # Imports once, compiles once, and forks a process for each line of arguments that it reads.
 _PARENT = """

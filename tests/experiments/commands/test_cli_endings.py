@@ -30,12 +30,10 @@ from boostsample.strategies import UniformNaive
 from tests.experiments.conftest import CommandLine
 from tests.experiments.kills import content
 from tests.paths import ROOT
+from tests.waiting import PATIENCE
 
 QUICK = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "2,4", "--repeats", "2"]
 LASTING = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "1000000", "--results", "here"]
-
-#: Seconds to wait for a process; far above what it takes, for a busy machine.
-PATIENCE = 300
 
 
 def start(*args: str) -> subprocess.Popen[bytes]:

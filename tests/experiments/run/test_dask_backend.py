@@ -17,8 +17,9 @@ from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.run.backends import Backend
 from boostsample.experiments.run.comparison import Schedule, compare_all, open_backend
-from tests.experiments.cluster import PATIENCE, Cluster
+from tests.experiments.cluster import Cluster
 from tests.experiments.small_runs import prepared_thirds, rows_of_threads, timeless
+from tests.waiting import PATIENCE, wait_until
 
 pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it has no SIGKILL")
@@ -48,10 +49,7 @@ def address_of(cluster: Cluster) -> str:
 
 
 def wait_for_workers(backend: Backend, n_workers: int) -> None:
-    until = time.monotonic() + PATIENCE
-    while backend.n_workers != n_workers:
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    wait_until(lambda: backend.n_workers == n_workers, f"the backend knows {n_workers} workers")
 
 
 class Once:
@@ -173,7 +171,8 @@ def test_an_interrupt_frees_the_workers(cluster: Cluster) -> None:
     until = time.monotonic() + PATIENCE
 
     def in_time(stage: str, done: int, total: int) -> None:
-        assert time.monotonic() < until, "the workers still train the interrupted cells"
+        if time.monotonic() > until:
+            raise TimeoutError("the workers still train the interrupted cells")
 
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([short], Store(), backend, in_time)
