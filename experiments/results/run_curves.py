@@ -405,6 +405,7 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
     if not equals:
         return axis, None
     rule = "positive whole numbers" if axis == "stumps" else "positive numbers"
+    example = "6e6,6e7" if axis in ("looks", "values_computed") else "10,100"
     levels = []
     for part in listed.split(","):
         try:
@@ -413,8 +414,8 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
             level = math.nan
         if not 0 < level < math.inf or (axis == "stumps" and level % 1):
             raise SettingError(
-                f"levels of {axis} must be {rule} separated by commas, as in "
-                f"{axis}={'10,1000' if axis == 'stumps' else '6e6,6e7'}; got {part.strip()!r}"
+                f"levels of {axis} must be {rule} separated by commas, as in {axis}={example}; got "
+                f"{part.strip()!r}"
             )
         levels.append(level)
     return axis, tuple(sorted(set(levels)))

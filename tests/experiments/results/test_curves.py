@@ -147,6 +147,7 @@ def test_levels_as_text(text: str, expected: object) -> None:
         ("looks=1,-2", "got '-2'"),
         ("seconds=inf", "got 'inf'"),
         ("stumps=1.5", "levels of stumps must be positive whole numbers .* got '1.5'"),
+        ("seconds=fast", "as in seconds=10,100; got 'fast'"),
     ],
 )
 def test_levels_that_are_none(text: str, message: str) -> None:
