@@ -246,20 +246,26 @@ def values(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     return ranked.pivot(index="data", columns="strategy", values=column)[list(STRATEGIES)]
 
 
-def strengths(scores: pd.DataFrame) -> NDArray[np.float64]:
-    """Elo points of each column by the model of Bradley and Terry (1952), with a mean of 0.
+def games_won(scores: pd.DataFrame) -> NDArray[np.float64]:
+    """Games (n, S, S) that column s wins against column t in each row.
 
-    Each two columns play once a row, the smaller score wins, equal ones share. Maximum likelihood
-    by the iteration of Hunter (2004), begun with a draw of each two.
+    Each two columns play once a row, the smaller score wins, equal ones share.
     """
     x = scores.to_numpy()
-    wins = (x[:, :, None] < x[:, None, :]).sum(0) + 0.5 * (x[:, :, None] == x[:, None, :]).sum(0)
-    wins = wins + 0.5
-    np.fill_diagonal(wins, 0.0)
-    games, p = wins + wins.T, np.ones(x.shape[1])
+    return (x[:, :, None] < x[:, None, :]) + 0.5 * (x[:, :, None] == x[:, None, :])
+
+
+def strengths(wins: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Elo points (..., S) of S players by the model of Bradley and Terry (1952), with a mean of 0.
+
+    From games won (..., S, S). Maximum likelihood by the iteration of Hunter (2004), begun with a
+    draw of each two.
+    """
+    wins = (wins + 0.5) * (1.0 - np.eye(wins.shape[-1]))
+    won, games, p = wins.sum(-1), wins + wins.swapaxes(-1, -2), np.ones(wins.shape[:-1])
     for _ in range(2000):
-        before, p = p, wins.sum(1) / (games / (p[:, None] + p)).sum(1)
-        p /= np.exp(np.log(p).mean())
+        before, p = p, won / (games / (p[..., None] + p[..., None, :])).sum(-1)
+        p /= np.exp(np.log(p).mean(-1, keepdims=True))
         if np.abs(p / before - 1.0).max() < 1e-10:
             break
     return 400.0 * np.log10(p)
@@ -267,13 +273,11 @@ def strengths(scores: pd.DataFrame) -> NDArray[np.float64]:
 
 def elo(scores: pd.DataFrame, n_samples: int = 1000) -> pd.DataFrame:
     """Elo points with the 95 % interval over data sets drawn with replacement."""
-    rng = np.random.default_rng(0)
-    drawn = [
-        strengths(scores.iloc[rng.integers(len(scores), size=len(scores))])
-        for _ in range(n_samples)
-    ]
+    rng, n, won = np.random.default_rng(0), len(scores), games_won(scores)
+    times = [np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(n_samples)]
+    drawn = strengths(np.tensordot(np.array(times, float), won, 1))
     low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
-    columns = {"elo": strengths(scores), "low": low, "high": high}
+    columns = {"elo": strengths(won.sum(0)), "low": low, "high": high}
     return pd.DataFrame(columns, index=scores.columns)
 
 

@@ -25,7 +25,7 @@ def test_an_area_is_a_mean_over_the_logarithm() -> None:
 def test_elo_points_are_those_of_the_model() -> None:
     """Of two players one wins 3 of 4 games, with a draw before them: 400 log10(3.5 / 1.5)."""
     scores = pd.DataFrame({"a": [1.0, 1.0, 1.0, 2.0], "b": [2.0, 2.0, 2.0, 1.0]})
-    points = contest.strengths(scores)
+    points = contest.strengths(contest.games_won(scores).sum(0))
     assert points[0] - points[1] == pytest.approx(400 * np.log10(3.5 / 1.5))
     assert points.sum() == pytest.approx(0.0)
     interval = contest.elo(scores, 50)
@@ -36,7 +36,7 @@ def test_elo_points_order_many_players_as_their_wins_do() -> None:
     """Of equal schedules, the likelihood depends on the wins alone."""
     scores = pd.DataFrame(np.random.default_rng(0).random((30, 6)) + np.arange(6) / 10)
     wins = (scores.to_numpy()[:, :, None] < scores.to_numpy()[:, None, :]).sum((0, 2))
-    points = contest.strengths(scores)
+    points = contest.strengths(contest.games_won(scores).sum(0))
     assert (np.argsort(points) == np.argsort(wins)).all()
     expected = 1 / (1 + 10 ** ((points[None, :] - points[:, None]) / 400))
     np.fill_diagonal(expected, 0.0)
