@@ -1,8 +1,9 @@
-"""What rounds compile, and their seconds, in a process whose cache of kernels is empty.
+"""What rounds compile, and their seconds, in a new process.
 
-`NUMBA_CACHE_DIR=EMPTY_FOLDER python -m tests.cold_rounds` prints a line of JSON for each run: its
-name, the kernels that its rounds compiled, and the seconds of each round on the processor: other
-programs do not change them.
+`python -m tests.cold_rounds` prints a line of JSON for each run: its name, how many kernels its
+start asked the cache of kernels for or compiled, the names of those of its rounds, and the seconds
+of each round on the processor: other programs do not change them. With an empty cache, rounds would
+compile these kernels.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from numba.core import event
 
 from boostsample.banks.bank_forms import make_bank
 from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.jit.compile_kernels import _KernelCache
 from boostsample.loop.booster import Booster
 from boostsample.registry import STRATEGIES, default_families
 
@@ -40,10 +42,21 @@ _FIRST = (
 
 
 class _Compiled(event.Listener):  # type: ignore[misc]  # numba ships no annotations
-    """The names of the kernels compiled so far."""
+    """The names of the kernels compiled so far, or loaded because an earlier process compiled them.
+
+    Each process asks the cache once for each kernel and its types, before it compiles.
+    """
 
     def __init__(self) -> None:
         self.names: list[str] = []
+        event.register("numba:compile", self)
+        load = _KernelCache.load_overload
+
+        def load_overload(cache: Any, *args: Any) -> Any:
+            self.names.append(cache._py_func.__qualname__)
+            return load(cache, *args)
+
+        _KernelCache.load_overload = load_overload
 
     def on_start(self, event: Any) -> None:
         self.names.append(event.data["dispatcher"].py_func.__qualname__)
@@ -59,10 +72,9 @@ def variants() -> tuple[Variant, ...]:
     return (*first, *(Variant(name) for name in STRATEGIES if name not in labels))
 
 
-def cold_runs() -> Iterator[tuple[str, list[str], list[float]]]:
+def cold_runs() -> Iterator[tuple[str, int, list[str], list[float]]]:
     """Train all strategies on a bank in memory and a lazy one, with one thread and with two."""
     compiled = _Compiled()
-    event.register("numba:compile", compiled)
     rng = np.random.default_rng(0)
     X = rng.integers(0, 17, (_N_EXAMPLES, _SIDE, _SIDE)).astype(np.uint8)
     codes = (X.reshape(_N_EXAMPLES, -1)[:, :_N_LABELS]).argmax(axis=1)
@@ -71,7 +83,7 @@ def cold_runs() -> Iterator[tuple[str, list[str], list[float]]]:
     for form, n_jobs, learner in PLACES:
         bank = make_bank(form, families, X)
         for variant in variants():
-            data = bank, None, labels
+            data, known = (bank, None, labels), len(compiled.names)
             booster = Booster(
                 *data, variant.strategy(), learner, n_rounds=N_ROUNDS, rng=0, n_jobs=n_jobs
             )
@@ -80,7 +92,8 @@ def cold_runs() -> Iterator[tuple[str, list[str], list[float]]]:
                 started = time.process_time()
                 booster.next_round()
                 seconds.append(time.process_time() - started)
-            yield f"{variant.label} {learner} {form} {n_jobs}", compiled.names[before:], seconds
+            name = f"{variant.label} {learner} {form} {n_jobs}"
+            yield name, before - known, compiled.names[before:], seconds
 
 
 if __name__ == "__main__":

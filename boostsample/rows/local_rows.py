@@ -537,5 +537,6 @@ def _compile(
         nodes.read((0, 1), [])
         leaves = [Leaf(stretch, (), votes[0]) for stretch in (below, above)]
         nodes.update(leaves, factors)
+        nodes.update([Leaf(nodes.whole, (stump,), votes[0])], factors)
         if two_sided:
             nodes.update_cells(leaves, table)

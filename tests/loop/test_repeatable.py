@@ -249,16 +249,21 @@ print(digest.hexdigest())
 
 
 @slow_without_jit
-def test_no_round_compiles_anything_and_old_processors_give_the_same_bits(tmp_path: Path) -> None:
-    empty = {"NUMBA_CACHE_DIR": str(tmp_path), "BOOSTSAMPLE_CACHE_DIR": str(tmp_path / "banks")}
-    if platform.machine() in ("x86_64", "AMD64"):
-        empty |= _OLD
-    done = run_python("-m", "tests.cold_rounds", **empty)
+def test_no_round_compiles_anything() -> None:
+    done = run_python("-m", "tests.cold_rounds")
     assert done.returncode == 0, done.stderr
     runs = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(runs) == len(PLACES) * len(variants())
-    for name, compiled, seconds in runs:
+    assert runs[0][1] > 10, "the start has them all"
+    for name, _, compiled, seconds in runs:
         assert compiled == [], name
         assert len(seconds) == N_ROUNDS, name
         assert max(seconds) - statistics.median(seconds) < _LATE, f"{name}: {seconds}"
-    assert len(digests(_ROUNDS, {}, empty)) == 1
+
+
+@slow_without_jit
+def test_old_processors_give_the_same_bits(tmp_path: Path) -> None:
+    old = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    if platform.machine() in ("x86_64", "AMD64"):
+        old |= _OLD
+    assert len(digests(_ROUNDS, {}, old)) == 1
