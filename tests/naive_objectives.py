@@ -64,7 +64,7 @@ class NaiveBooster:
         learning_rate: float = 1.0,
         groups: NDArray[Any] | None = None,
     ) -> None:
-        self.bins = np.asarray(bins)
+        self.bins, self._in_bin = np.asarray(bins), dict[int, Array]()
         self.Y = np.asarray(Y, np.float64)
         self.n_examples, self.n_labels = self.Y.shape
         self.learning_rate = learning_rate
@@ -112,13 +112,21 @@ class NaiveBooster:
         criterion = self.cut_criterion if inside is None else self.split_criterion
         return float(criterion(*sides))
 
+    def in_bin(self, feature: int) -> Array:
+        """1 where an example is in a bin, else 0: float64 (n_bins, N)."""
+        if feature not in self._in_bin:
+            column = self.bins[:, feature]
+            self._in_bin[feature] = (np.arange(int(column.max()) + 1)[:, None] == column) * 1.0
+        return self._in_bin[feature]
+
     def criteria(self, feature: int, inside: NDArray[np.bool_] | None = None) -> Array:
         """Criterion of every threshold 1, 2, ... up to the largest bin in use."""
-        of_node = slice(None) if inside is None else inside
-        column, rows = self.bins[of_node, feature], self.search_rows()[of_node]
+        column, rows = self.bins[:, feature], self.search_rows()
+        if inside is not None:
+            column, rows = column[inside], rows * inside[:, None]
         if not column.size:
             return np.empty(0)
-        by_bin = np.stack([np.bincount(column, rows[:, l]) for l in range(rows.shape[1])], axis=1)
+        by_bin = self.in_bin(feature)[: int(column.max()) + 1] @ rows
         below = np.cumsum(by_bin, axis=0)[:-1]
         criterion = self.cut_criterion if inside is None else self.split_criterion
         return criterion(below, by_bin.sum(axis=0) - below)

@@ -66,6 +66,7 @@ __all__ = [
     "check_strategy_own_seed",
     "check_strategy_pickling",
     "check_strategy_resume",
+    "check_strategy_roots",
     "check_strategy_rows",
     "check_strategy_same_seed",
     "check_strategy_schemes",
@@ -329,8 +330,7 @@ def check_strategy_multi_label(make: Make, learner: AnyLearner = None) -> None:
 
 def check_strategy_many_labels(make: Make, learner: AnyLearner = None) -> None:
     """Works with more labels than a vector of the kernels holds."""
-    for n_labels in (17, 26):
-        verify_run(make, noisy_strategy_problem(learner=learner, n=120, n_labels=n_labels))
+    verify_run(make, noisy_strategy_problem(learner=learner, n=120, n_labels=17))
 
 
 def check_strategy_constant_features(make: Make, learner: AnyLearner = None) -> None:
@@ -398,11 +398,9 @@ def check_strategy_beyond_the_plan(make: Make, learner: AnyLearner = None) -> No
 
 
 def check_strategy_beliefs(make: Make, learner: AnyLearner = None) -> None:
-    """Beliefs about edges and probabilities are in [0, 1], and those of roots are not of nodes.
+    """Beliefs about edges and probabilities are in [0, 1].
 
     Beliefs are the notes that are named so: "edge", "mean", "probability", "proportion", "target".
-    In a tree, the searches of nodes do not change what a strategy notes and searches at the roots,
-    unless it gives the reason in `Strategy.learns_from_nodes`.
     """
     for n in (12, 40, 200):
         problem = noisy_strategy_problem(n, learner=learner or "tree:n_leaves=6")
@@ -416,6 +414,13 @@ def check_strategy_beliefs(make: Make, learner: AnyLearner = None) -> None:
                     f"round {row['round']}, search {row['search']}: noted {name} = {value}, which "
                     "must be in [0, 1]",
                 )
+
+
+def check_strategy_roots(make: Make, learner: AnyLearner = None) -> None:
+    """Searches of nodes do not change what a strategy notes and searches at the roots of trees.
+
+    Unless it gives the reason in `Strategy.learns_from_nodes`.
+    """
     if learner is not None or make().learns_from_nodes:  # what follows has another learner
         return
     problem = noisy_strategy_problem(3000, n_labels=1)

@@ -28,6 +28,7 @@ from boostsample.testing import (
     check_learner,
     check_strategy,
     check_strategy_beliefs,
+    check_strategy_roots,
 )
 from boostsample.testing import families as _check_families
 from tests.compiled import slow_without_jit
@@ -496,22 +497,28 @@ class ExpectsTooLittle(Expects):
 
 def test_right_beliefs_pass() -> None:
     check_strategy_beliefs(Expects)
+    check_strategy_roots(Expects)
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"),
+    ("check", "kind", "message"),
     [
-        (LearnsFromNodes, r"round 2: .* learn nothing from them, or apart \(Step.whole\)"),
         (
+            check_strategy_roots,
+            LearnsFromNodes,
+            r"round 2: .* learn nothing from them, or apart \(Step.whole\)",
+        ),
+        (
+            check_strategy_beliefs,
             ExpectsTooMuch,
             r"search 0: noted expected_edge = 1.3, which must be in \[0, 1\]",
         ),
-        (ExpectsTooLittle, r"noted expected_edge = -0.3"),
+        (check_strategy_beliefs, ExpectsTooLittle, r"noted expected_edge = -0.3"),
     ],
 )
-def test_wrong_beliefs_are_found(kind: Any, message: str) -> None:
+def test_wrong_beliefs_are_found(check: Any, kind: Any, message: str) -> None:
     with pytest.raises(AssertionError, match=f"strategy {kind.__name__}: .*{message}"):
-        check_strategy_beliefs(kind)
+        check(kind)
 
 
 GOOD: dict[str, Callable[[], Learner]] = {

@@ -92,7 +92,7 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("decoding", ["loss", "hamming"])
 def test_cells_of_a_code_are_decoded(decoding: str) -> None:
-    settings: dict[str, Any] = {"code": "sparse:9", "decoding": decoding, "objective": "real-mh"}
+    settings: dict[str, Any] = {"code": "sparse:10", "decoding": decoding, "objective": "real-mh"}
     strategies = (Variant("uniform-naive"),)
     families = (Variant("identity"),)
     how: dict[str, Any] = {"strategies": strategies, "families": families, "marks": (3, 20)}
@@ -108,7 +108,7 @@ def test_cells_of_a_code_are_decoded(decoding: str) -> None:
     matrix = codes[1].matrix
     np.testing.assert_array_equal(split.boosted_labels(task), matrix[y[split.train_rows]])
     terms = [term for of_round in cell.terms() for term in of_round]
-    model = Model(prepared.families, terms, 9)
+    model = Model(prepared.families, terms, 10)
     twin = {"loss": loss_based_decoding, "hamming": hamming_decoding}[decoding]
     for at in (3, 20):
         wrong = twin(model.decision_function(X[test], at), matrix) != y[test]
