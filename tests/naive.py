@@ -305,11 +305,16 @@ def search(
     of -1 are the opposite ones, or follow if `two_sided`.
     """
     used = max([b for b in column if b > 0], default=1)
-    edges, votes = [], []
+    edges, votes, bins = [], [], set(column)
     for b in range(1, min(used, n_bins - 1) + 1):
-        sums = bin_sums(column, b, rows)
+        if b > 1 and b - 1 not in bins:  # b cuts as the threshold before
+            edges.append(edges[-1])
+            votes.append(votes[-1])
+            continue
         if two_sided:
             sums = side_sums(column, b, rows, True) + side_sums(column, b, rows, False)
+        else:
+            sums = bin_sums(column, b, rows)
         edges.append(edge_of(sums))
         votes.append([1 if s >= 0 else -1 for s in sums])
     equal = [b for b, edge in enumerate(edges, 1) if edge == max(edges)]

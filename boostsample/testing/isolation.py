@@ -190,9 +190,11 @@ def in_fresh_interpreters(
     those of a notebook, of `__main__`, or loaded from a file. Takes a few seconds. FreshError if
     the arguments cannot be sent, with the last line of the error in the other interpreter.
     """
+    unknown = [name for name in own if getattr(sys.modules.get(name), "__spec__", None) is None]
     try:
         try:
-            return _results(_cloudpickle().dumps((function, arguments)))
+            with _by_value(unknown):
+                return _results(_cloudpickle().dumps((function, arguments)))
         except ImportError:
             with _by_value(own):
                 return _results(_cloudpickle().dumps((function, arguments)))

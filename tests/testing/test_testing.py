@@ -335,7 +335,6 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
         "changed the class attribute CountsInItsClass.chosen, which",
     ),
     (CountsInItsModule, "shared_state", "changed the global N_CALLS of the module tests.testing"),
-    (IteratesOverTexts, "fresh_interpreters", "do not iterate over a set of texts"),
     (Remembers, "instance_untouched", "start\\(\\) must discard"),
 ]
 

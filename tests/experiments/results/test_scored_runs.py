@@ -68,7 +68,7 @@ def compared(cli: CommandLine, data: str = "digits", *more: str) -> None:
     cli("compare", *args, "--repeats", "2", "--results", "new", "--quiet", *more)
 
 
-@pytest.mark.parametrize("more", [(), ("--code", "dense")])
+@pytest.mark.parametrize("more", [(), ("--code", "dense:10")])
 def test_stored_runs_are_scored_as_in_training(cli: CommandLine, more: tuple[str, ...]) -> None:
     compared(cli, "digits", *more)
     for name, column in (("wrong", "test_error"), ("my_log_loss", "log_loss")):
