@@ -305,7 +305,7 @@ def search(
     of -1 are the opposite ones, or follow if `two_sided`.
     """
     used = max([b for b in column if b > 0], default=1)
-    edges, votes, bins = [], [], set(column)
+    edges, votes, bins = list[float](), list[list[int]](), set(column)
     for b in range(1, min(used, n_bins - 1) + 1):
         if b > 1 and b - 1 not in bins:  # b cuts as the threshold before
             edges.append(edges[-1])

@@ -252,7 +252,7 @@ def games_won(scores: pd.DataFrame) -> NDArray[np.float64]:
     Each two columns play once a row, the smaller score wins, equal ones share.
     """
     x = scores.to_numpy()
-    return (x[:, :, None] < x[:, None, :]) + 0.5 * (x[:, :, None] == x[:, None, :])
+    return np.asarray((x[:, :, None] < x[:, None, :]) + 0.5 * (x[:, :, None] == x[:, None, :]))
 
 
 def strengths(wins: NDArray[np.float64]) -> NDArray[np.float64]:
