@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from numba.core import event
@@ -56,7 +57,7 @@ class _Compiled(event.Listener):  # type: ignore[misc]  # numba ships no annotat
             self.names.append(cache._py_func.__qualname__)
             return load(cache, *args)
 
-        _KernelCache.load_overload = load_overload
+        patch.object(_KernelCache, "load_overload", load_overload).start()
 
     def on_start(self, event: Any) -> None:
         self.names.append(event.data["dispatcher"].py_func.__qualname__)

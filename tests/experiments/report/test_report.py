@@ -208,12 +208,6 @@ def test_the_grid_can_be_saved_and_trains_nothing_new(
     assert {path: path.stat().st_mtime_ns for path in after} == times
 
 
-def test_the_same_results_make_the_same_bytes(folder: Path, html: str, tmp_path: Path) -> None:
-    other = tmp_path / "another name"
-    shutil.copytree(folder, other)
-    assert make_report([other]) == html
-
-
 def test_a_small_folder_has_no_pictures_of_cells(small: Path) -> None:
     page = Page(make_report([small]))
     assert page.faults == []
@@ -267,7 +261,7 @@ def test_lost_cells_of_a_complete_folder_are_told(
     assert "the cells of 2 runs are missing or cannot be used; the" in capsys.readouterr().err
 
 
-def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
+def test_names_are_text_and_the_same_results_make_the_same_bytes(tmp_path: Path) -> None:
     name = "a <i>b</i> & \"c\" 'd' #"
     lines = [f"{at % 7},{at % 5},{at % 2}" for at in range(40)]
     (tmp_path / "x.csv").write_text("\n".join(["a,b,label", *lines]) + "\n", encoding="utf-8")
@@ -283,6 +277,7 @@ def test_names_are_text_and_never_markup(tmp_path: Path) -> None:
     assert page.title == name
     assert "<i>" not in html
     assert "a <i>b<" in chapters(page)
+    assert make_report([shutil.copytree(results, tmp_path / "another name")], name) == html
 
 
 @pytest.mark.usefixtures("blank")
