@@ -147,7 +147,7 @@ class BoostSampleClassifier(
     bank : {"auto", "memory", "disk", "columns", "lazy"} with settings, default "auto"
         Storage of the features, as in ``"lazy:reference=512"``: in memory; in memory-mapped files
         that later fits of the same families on the same data reuse (``boostsample cache``); columns
-        that are binned when they are searched, and the last 64 MiB of them kept (`cache_bytes`);
+        that are binned when they are searched, the last 64 MiB kept (`cache_bytes`, of a thread);
         or values computed on first use, with bin edges from 2,048 examples (`reference`). "auto" is
         "columns" for sparse matrices and tables by columns that are large, else "memory"; both give
         the same model.

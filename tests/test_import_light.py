@@ -58,6 +58,11 @@ def test_commands_and_data_sets_import_little(module: str, also: set[str]) -> No
     assert packages & {"matplotlib", "numba", "pandas", "pyarrow", "sklearn", *also} == set()
 
 
+def test_data_sets_are_there_without_docstrings() -> None:
+    """`python -OO` strips them."""
+    assert run_python("-OO", "-c", "import boostsample.experiments.data.datasets").stderr == ""
+
+
 @pytest.mark.parametrize("name", [name for name in boostsample.__all__ if name != "__version__"])
 def test_every_public_name_is_found(name: str) -> None:
     module = importlib.import_module(f"boostsample.{boostsample._MODULE_OF[name]}")

@@ -6,13 +6,14 @@ features that are searched again and again stay in memory. Bins are those of a b
 
 Cost: the binning of a column that is not in memory, which takes a byte for each row, without a
 table of float32 values where the family knows a short cut. Memory: at most `cache_bytes`, or a
-group of the search kernel if that is more; 10 bytes for each feature; blocks of 32 MiB of values,
-or 8 MiB of bins, for each thread. The cache has room for a list of N / 8 rows beside each column,
-5/8 of its bytes.
+group of the search kernel if that is more, for each thread that uses the bank; 10 bytes for each
+feature; blocks of 32 MiB of values, or 8 MiB of bins, for each thread. The cache has room for a
+list of N / 8 rows beside each column, 5/8 of its bytes.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias
@@ -48,8 +49,24 @@ _Part: TypeAlias = tuple[Family, NDArray[np.int64], slice]
 """A family, some of its features by local index, and their positions among those asked for."""
 
 
+class _Kept(threading.local):
+    """The columns that a thread keeps: bins, cuts and lists of rare rows.
+
+    Each thread has its own, so that none replaces a column that another one reads.
+    """
+
+    def __init__(self, n_features: int, n_kept: int, n_examples: int) -> None:
+        self._shape = n_features, n_kept, n_examples
+        self.bins = SlotCache(n_features, n_kept, n_examples, np.uint8)
+        self.cuts = np.empty((n_kept, MAX_CUTS), np.float32)
+        self.rare = empty_lists(n_kept, n_examples // _LISTED)
+
+    def __reduce__(self) -> tuple[type[_Kept], tuple[int, int, int]]:
+        return type(self), self._shape
+
+
 class ColumnBank(Bank):
-    """A bank of whole columns, binned when they are first asked for; for one thread at a time.
+    """A bank of whole columns, binned when they are first asked for.
 
     Parameters
     ----------
@@ -63,7 +80,7 @@ class ColumnBank(Bank):
         Number of train rows that the cuts are computed from, drawn independently of the data; all
         by default. Equal `reference` gives equal bits in all banks.
     cache_bytes : int, default 2**26
-        Size of the bins and cuts that are kept.
+        Size of the bins and cuts that each thread keeps.
     n_jobs : int, default 1
         Threads that bin blocks of columns.
 
@@ -88,13 +105,10 @@ class ColumnBank(Bank):
         self._X = _by_columns(X)
         self._reference = np.unique(reference_rows(X.shape[0], train_rows, reference))
         self._n_threads = n_threads(n_jobs)
-        most_rare = self.n_examples // _LISTED
-        each = self.n_examples + 4 * MAX_CUTS + _LIST_BYTES * (most_rare + 1)
+        each = self.n_examples + 4 * MAX_CUTS + _LIST_BYTES * (self.n_examples // _LISTED + 1)
         most = check_integer("cache_bytes", cache_bytes, 1) // each // SEARCH_GROUP * SEARCH_GROUP
         n_kept = min(max(most, SEARCH_GROUP), -(-self.n_features // SEARCH_GROUP) * SEARCH_GROUP)
-        self._bins = SlotCache(self.n_features, n_kept, self.n_examples, np.uint8)
-        self._cuts = np.empty((n_kept, MAX_CUTS), np.float32)
-        self._rare = empty_lists(n_kept, most_rare)
+        self._kept = _Kept(self.n_features, n_kept, self.n_examples)
         self.n_bins = np.zeros(self.n_features, np.int16)
 
     def compile(self) -> None:
@@ -103,46 +117,46 @@ class ColumnBank(Bank):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory in use."""
-        lists = sum(array.nbytes for array in self._rare)
-        bins = self._bins.nbytes + self._cuts.nbytes
+        """Bytes of memory in use, with the columns of the calling thread."""
+        lists = sum(array.nbytes for array in self._kept.rare)
+        bins = self._kept.bins.nbytes + self._kept.cuts.nbytes
         return bins + lists + self.n_bins.nbytes + self.first.nbytes
 
     def most_features(self, n_rows: int | None) -> int:
         """Maximum number of features per `view`."""
-        return self._bins.n_rows
+        return self._kept.bins.n_rows
 
     def view(self, features: NDArray[np.int64], rows: NDArray[Any] | None = None) -> View:
         """Whole columns; takes at most `most_features` different features."""
-        at = self._kept(features)
-        return View(self._bins.rows, at, False)
+        at = self._places(features)
+        return View(self._kept.bins.rows, at, False)
 
     def rare_rows(self, features: NDArray[np.int64]) -> tuple[RareRows, NDArray[np.int64]]:
         """Lists of columns of which at most an eighth of the rows are outside one bin.
 
         They are made when they are first asked for, and kept with the column; O(N) for each.
         """
-        at = self._kept(features)
-        new = self._rare.sizes[at] == NOT_LISTED
+        at = self._places(features)
+        new = self._kept.rare.sizes[at] == NOT_LISTED
         if new.any():
-            list_rare_rows(self._bins.rows, at[new], self._rare)
-        return self._rare, at
+            list_rare_rows(self._kept.bins.rows, at[new], self._kept.rare)
+        return self._kept.rare, at
 
     def cuts_of(self, features: NDArray[np.int64]) -> NDArray[np.float32]:
         """Cuts of some features: float32 (Q, 254)."""
         cuts = np.empty((features.size, MAX_CUTS), np.float32)
-        for start in range(0, features.size, self._bins.n_rows):
-            part = slice(start, start + self._bins.n_rows)
-            cuts[part] = self._cuts[self._kept(features[part])]
+        for start in range(0, features.size, self._kept.bins.n_rows):
+            part = slice(start, start + self._kept.bins.n_rows)
+            cuts[part] = self._kept.cuts[self._places(features[part])]
         return cuts
 
     def take(self, features: NDArray[np.int64], rows: NDArray[Any]) -> NDArray[np.uint8]:
         """A copy of the bins of some features of some examples: uint8 (Q, T)."""
         taken = np.empty((features.size, rows.size), np.uint8)
-        for start in range(0, features.size, self._bins.n_rows):
-            part = slice(start, start + self._bins.n_rows)
-            places = self._kept(features[part])  # first: it may replace the array of the rows
-            taken[part] = self._bins.rows[places[:, None], rows]
+        for start in range(0, features.size, self._kept.bins.n_rows):
+            part = slice(start, start + self._kept.bins.n_rows)
+            places = self._places(features[part])  # first: it may replace the array of the rows
+            taken[part] = self._kept.bins.rows[places[:, None], rows]
         return taken
 
     def column(self, feature: int) -> NDArray[np.uint8]:
@@ -154,18 +168,18 @@ class ColumnBank(Bank):
         examples = digest_of_examples(self._X, "a bank of columns with a checkpoint")
         return {"examples": examples, "reference rows": sha256_of_arrays(self._reference)}
 
-    def _kept(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _places(self, features: NDArray[np.int64]) -> NDArray[np.int64]:
         """Places of some features among the columns in memory; bins the missing ones."""
-        at = self._bins.find(features)
+        at = self._kept.bins.find(features)
         if at.min(initial=0) >= 0:
             return at
         different, inverse = np.unique(features, return_inverse=True)
-        if different.size > self._bins.n_rows:
+        if different.size > self._kept.bins.n_rows:
             raise SettingError(
-                f"in a bank of columns, at most {self._bins.n_rows} features can be viewed at "
+                f"in a bank of columns, at most {self._kept.bins.n_rows} features can be viewed at "
                 f"once, got {different.size}; view them in parts, or raise cache_bytes"
             )
-        at = self._bins.find(different)
+        at = self._kept.bins.find(different)
         new = np.flatnonzero(at < 0)
         n = self._n_threads
         size = chunked_width(self._X, max(_BLOCK_VALUES // self.n_examples, 1), n)
@@ -175,9 +189,9 @@ class ColumnBank(Bank):
         for first in range(0, len(parts), n):
             for (_, _, part), binned in self._binned(parts[first : first + n]):
                 chosen = different[new[part]]
-                at[new[part]] = places = self._bins.claim(chosen)
-                self._rare.sizes[places] = NOT_LISTED  # the list of the column before
-                self._bins.rows[places], self._cuts[places] = binned.bins, binned.cuts
+                at[new[part]] = places = self._kept.bins.claim(chosen)
+                self._kept.rare.sizes[places] = NOT_LISTED  # the list of the column before
+                self._kept.bins.rows[places], self._kept.cuts[places] = binned.bins, binned.cuts
                 self.n_bins[chosen] = binned.n_bins
         return at[inverse]
 

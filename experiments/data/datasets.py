@@ -176,7 +176,7 @@ def _synthetic(name: str) -> NamedDataset:
         return make(np.random.default_rng(hashed_seed(repr((name, seed)).encode())), **settings)
 
     return NamedDataset(
-        (make.__doc__ or "").splitlines()[0].rstrip("."),
+        (make.__doc__ or "").partition("\n")[0].rstrip("."),
         load,
         {parameter.name: parameter.default for parameter in parameters if parameter.name != "rng"},
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +127,22 @@ def test_chunks_of_a_table_are_read_once(
         table.chunks = table.chunks[1:]
     n_passes = 2 if form == "disk" else 1  # the first one for a checksum
     assert sorted(table.chunks) == sorted([*range(9)] * n_passes)
+
+
+def test_a_thread_keeps_the_columns_that_it_reads() -> None:
+    """While others fill their caches with more columns than these hold."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3 * SEARCH_GROUP)).astype(np.float32)
+    bank = ColumnBank([Columns(range(X.shape[1]))], X, cache_bytes=1)
+    own, *others = np.arange(X.shape[1]).reshape(3, -1)
+    bins, at, *_ = bank.view(own)
+    before = bins[at].copy()
+    with ThreadPoolExecutor(2) as pool:
+        [*pool.map(bank.view, 2 * others)]
+    assert bins[at].tobytes() == before.tobytes()
+    assert bank.view(own).at.tolist() == at.tolist()
+    copied = pickle.loads(pickle.dumps(bank))
+    assert copied.take(own, np.arange(50)).tobytes() == before.tobytes()
 
 
 def test_a_view_takes_no_more_features_than_are_kept() -> None:
