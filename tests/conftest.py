@@ -18,9 +18,10 @@ if hasattr(signal, "SIGHUP"):
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector all that was imported and collected."""
+    """Spares the garbage collector all that was imported, and most of its runs in compilations."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

@@ -182,6 +182,7 @@ def test_a_checkpoint_goes_on_in_the_middle_of_a_turn(
     saved = read_checkpoint(settings["checkpoint"])
     assert saved is not None
     assert saved.state["round"] == 33
+    settings["checkpoint_seconds"] = 60.0
     again = BoostSampleClassifier(**settings).fit(*noisy)
     assert again.n_rounds_ == plain.n_rounds_
     assert again.temperature_ == plain.temperature_
