@@ -13,6 +13,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
@@ -64,7 +65,7 @@ class NaiveBooster:
         learning_rate: float = 1.0,
         groups: NDArray[Any] | None = None,
     ) -> None:
-        self.bins, self._in_bin = np.asarray(bins), dict[int, Array]()
+        self.bins, self._in_bin = np.asarray(bins), dict[int, scipy.sparse.csr_array]()
         self.Y = np.asarray(Y, np.float64)
         self.n_examples, self.n_labels = self.Y.shape
         self.learning_rate = learning_rate
@@ -112,11 +113,11 @@ class NaiveBooster:
         criterion = self.cut_criterion if inside is None else self.split_criterion
         return float(criterion(*sides))
 
-    def in_bin(self, feature: int) -> Array:
-        """1 where an example is in a bin, else 0: float64 (n_bins, N)."""
+    def in_bin(self, feature: int) -> scipy.sparse.csr_array:
+        """1 where an example is in a bin, else 0: (n_bins, N)."""
         if feature not in self._in_bin:
-            column = self.bins[:, feature]
-            self._in_bin[feature] = (np.arange(int(column.max()) + 1)[:, None] == column) * 1.0
+            places = self.bins[:, feature], np.arange(self.n_examples)
+            self._in_bin[feature] = scipy.sparse.csr_array((np.ones(self.n_examples), places))
         return self._in_bin[feature]
 
     def criteria(self, feature: int, inside: NDArray[np.bool_] | None = None) -> Array:
@@ -126,7 +127,7 @@ class NaiveBooster:
             column, rows = column[inside], rows * inside[:, None]
         if not column.size:
             return np.empty(0)
-        by_bin = self.in_bin(feature)[: int(column.max()) + 1] @ rows
+        by_bin = (self.in_bin(feature) @ rows)[: int(column.max()) + 1]
         below = np.cumsum(by_bin, axis=0)[:-1]
         criterion = self.cut_criterion if inside is None else self.split_criterion
         return criterion(below, by_bin.sum(axis=0) - below)
