@@ -185,21 +185,20 @@ def without_terminal() -> Iterator[None]:
 
 
 class _Orphan(TrainingWatch):
-    """Ends a process whose parent has died."""
+    """Ends a process whose parent has died, also before the process began its work."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self._folder = folder
-        self._parent = os.getppid()
 
     def check(self) -> None:
-        if os.getppid() != self._parent:
+        if os.getppid() != _here["parent"]:
             shutil.rmtree(self._folder, ignore_errors=True)
             os._exit(1)
 
 
 _here: dict[str, Any] = {}
-"""Of a worker process: its plan and its `Workplace`."""
+"""Of a worker process: its plan, its `Workplace` and the number of its parent."""
 
 
 @contextmanager
@@ -229,14 +228,14 @@ def _read(path: Path) -> Any:
     return reduction.loads(path.read_bytes())
 
 
-def _begin_work(plan: Path) -> None:
-    """Keep the data in a new worker process."""
+def _begin_work(plan: Path, parent: int) -> None:
+    """Keep the data in a new worker process of the process `parent`."""
     from joblib.externals.loky import process_executor
 
     process_executor._USE_PSUTIL = False  # banks that are kept would be taken for a leak
     for number in _OF_TERMINAL:
         signal.signal(number, signal.SIG_IGN)  # the parent ends us
-    _here.update(prepared=_read(plan), workplace=Workplace())
+    _here.update(prepared=_read(plan), workplace=Workplace(), parent=parent)
 
 
 def _work(ask: Path, answer: Path) -> None:
@@ -264,9 +263,8 @@ class _Process:
     def __init__(self, plan: Path) -> None:
         from joblib.externals.loky.process_executor import ProcessPoolExecutor
 
-        self._executor: Any = ProcessPoolExecutor(
-            1, timeout=_IDLE, initializer=_begin_work, initargs=(plan,), env=_ONE_THREAD
-        )
+        of_worker = {"initializer": _begin_work, "initargs": (plan, os.getpid())}
+        self._executor: Any = ProcessPoolExecutor(1, timeout=_IDLE, env=_ONE_THREAD, **of_worker)
         self._folder = plan.parent
         self._stopped_since: float | None = None
         self.cell: Future[Cell] | None = None

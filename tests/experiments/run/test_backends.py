@@ -30,6 +30,7 @@ from boostsample.experiments.run.backends import Backend, WorkerLost, check_back
 from boostsample.experiments.run.comparison import compare_all, open_backend
 from tests.experiments.conftest import CommandLine
 from tests.experiments.small_runs import prepared_thirds, rows_of_threads, timeless
+from tests.paths import run_python
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +121,22 @@ def test_a_process_that_is_killed_or_stopped_costs_no_cell(
     assert timeless(found) == rows_of_threads(prepared)
     with pytest.raises(ProcessLookupError):
         os.kill(killed[0], 0)
+
+
+def test_a_process_ends_if_its_parent_has_died_before_the_work(tmp_path: Path) -> None:
+    """Its own number is never that of its parent."""
+    folder = tmp_path / "exchange"
+    folder.mkdir()
+    ended = run_python(
+        "-c",
+        "import os, pathlib, boostsample.experiments.run.backends as backends\n"
+        f"folder = pathlib.Path({str(folder)!r})\n"
+        "backends._write(folder / 'plan', None)\n"
+        "backends._begin_work(folder / 'plan', os.getpid())\n"
+        "backends._Orphan(folder).check()\n",
+    )
+    assert (ended.returncode, ended.stderr) == (1, "")
+    assert not folder.exists()
 
 
 def test_a_process_that_is_stopped_before_it_reads_costs_no_cell(
