@@ -507,7 +507,8 @@ class Step:
             stumps = sample.search(searched)
             self.__count_cost(searched, size)
             records.append(_Searched(stumps, [plan[at]], purpose))
-            candidates = _best_first(stumps, q)
+            if at + 1 < len(plan):
+                candidates = _best_first(stumps, q)
         self.__records += records
         return records
 

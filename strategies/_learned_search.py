@@ -68,7 +68,7 @@ class LearnedSearch(Strategy):
         self.n_rewards_ += 1
         t = self.n_rewards_
         self.running_mean_ += (reward - self.running_mean_) / math.sqrt(t)
-        mean, count = self.arms_[:, self.arm_]
+        mean, count = self.arms_[:, self.arm_].tolist()
         if count:
             change = relative - mean
             self.variance_ += (change**2 - self.variance_) / (_FIRST_COUNT + math.sqrt(t))
@@ -107,16 +107,24 @@ class LearnedSearch(Strategy):
 
 def best_arm(arms: NDArray[np.float64]) -> int:
     """The arm of the largest mean; `arms` has a row of means and one of counts."""
-    means, counts = arms
-    return int(np.where(counts > 0.0, means, -np.inf).argmax())
+    means, counts = arms.tolist()  # of so few arms, lists are faster than arrays
+    return first_largest([mean if n else -math.inf for mean, n in zip(means, counts, strict=True)])
 
 
 def draw_near(arms: NDArray[np.float64], variance: float, rng: np.random.Generator) -> int:
     """Thompson sampling among the best arm and its neighbours."""
     best = best_arm(arms)
-    near = np.arange(max(best - 1, 0), min(best + 2, arms.shape[1]))
-    means, counts = arms[:, near]
-    known = counts > 0.0
-    spread = np.sqrt(variance / np.where(known, counts, 1.0))
-    draws = np.where(known, means, arms[0, best]) + spread * rng.standard_normal(near.size)
-    return int(near[draws.argmax()])
+    first, end = max(best - 1, 0), min(best + 2, arms.shape[1])
+    means, counts = arms[:, first:end].tolist()
+    draws = [
+        (mean if n else means[best - first]) + math.sqrt(variance / (n or 1.0)) * normal
+        for mean, n, normal in zip(
+            means, counts, rng.standard_normal(end - first).tolist(), strict=True
+        )
+    ]
+    return first + first_largest(draws)
+
+
+def first_largest(values: list[float]) -> int:
+    """The place of the largest value, the first of equal ones."""
+    return values.index(max(values))

@@ -33,12 +33,14 @@ The constants of this file were chosen by the area under log10 loss against cost
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
-from boostsample.strategies._learned_search import LearnedSearch
+from boostsample.strategies._learned_search import LearnedSearch, first_largest
 from boostsample.strategies.successive_halving import Stage, halving_stages
 from boostsample.strategies.uniform_naive import search_that_spends
 from boostsample.strategy import Pool, Stump
@@ -80,22 +82,30 @@ class CostAware(LearnedSearch):
         if not self.costs_.size:
             costs = [step.cost_of([(q, size)], self.scheme) for q, size in self.plans_.tolist()]
             self.costs_ = np.array(costs)
-        means, counts = self.arms_
-        known, worth = counts > 0.0, means
-        if step.whole and self.n_rewards_:
-            best = int(np.where(known, means / self.costs_, -np.inf).argmax())
-            spread = _SPREAD * np.sqrt(self.variance_ / np.where(known, counts, np.inf))
-            noise = spread * step.rng.standard_normal(worth.size)
-            worth = np.where(known, means + noise, _HOPE * means[best])
-        elif not self.n_rewards_:
-            worth = np.ones(means.size)  # the cheapest plan
-        self.arm_ = int((worth / self.costs_).argmax())
+        self.arm_ = self._draw_plan(step)
         q, size = self.plans_[self.arm_].tolist()
         if not step.whole:
             in_node = max(1, size * step.n_examples // self.n_examples_)
             return self.search_of_node(step, [_within(step, q, in_node)])
         features, stages = self.features_of_round(step, [_within(step, q, size)])
         return step.race(features, stages, self.scheme).best()
+
+    def _draw_plan(self, step: Step) -> int:
+        """The plan to search; the best one so far for a node."""
+        (means, counts), costs = self.arms_.tolist(), self.costs_.tolist()
+        if not self.n_rewards_:
+            return first_largest([1.0 / cost for cost in costs])
+        arms = list(zip(means, counts, costs, strict=True))
+        if not step.whole:
+            return first_largest([mean / cost for mean, _, cost in arms])
+        best = first_largest([mean / cost if n else -math.inf for mean, n, cost in arms])
+        hope, normal = _HOPE * means[best], step.rng.standard_normal(len(arms)).tolist()
+        return first_largest(
+            [
+                (mean + _SPREAD * math.sqrt(self.variance_ / n) * noise if n else hope) / cost
+                for (mean, n, cost), noise in zip(arms, normal, strict=True)
+            ]
+        )
 
 
 def _within(step: Step, q: int, size: int) -> Stage:

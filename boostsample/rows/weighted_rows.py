@@ -58,6 +58,7 @@ class WeightedRows(abc.ABC):
         self._part_room = np.zeros((n_parts, self.width)), np.zeros(n_parts), np.empty(n_ends)
         self._buffers: list[NDArray[np.float32]] = []
         self._buffers_in_use = 0
+        self._totals_were_used = False
         self.resize(n_most)
 
     def resize(self, n: int) -> None:
@@ -122,7 +123,7 @@ class WeightedRows(abc.ABC):
 
     def raced(self) -> None:
         """A race on these rows has ended: an interrupt before it leaves nothing half-made."""
-        self._totals_are_current = True
+        self._totals_are_current = self._totals_were_used = True
 
     def draw_nested(
         self,
@@ -155,11 +156,12 @@ class WeightedRows(abc.ABC):
         if how.by == "logistic weights":
             signed = self._logistic()
         # Within a round, the weights of the examples are formed once for all draws by weight.
-        current = self._totals_are_current and how.by == "weights"
-        if not current:
+        by_weight = how.by == "weights"
+        if not (by_weight and self._totals_are_current):
             self._kernels.totals(self._squares() if norms else signed, self._weight)
             self._ends_are_current = False
-            self._totals_are_current = how.by == "weights"
+            self._totals_are_current = by_weight
+        self._totals_were_used |= by_weight
         if norms:
             np.sqrt(self._weight, out=self._weight)
         if not how.cumulated:
@@ -167,7 +169,7 @@ class WeightedRows(abc.ABC):
         if not self._ends_are_current:
             draw_kernels.cumulate_for_draw(self._weight, ends)
             # What other schemes draw by is not of use to the next draw.
-            self._ends_are_current = how.by == "weights"
+            self._ends_are_current = by_weight
         return signed, ends
 
     def n_heaviest(self, mass: float) -> int:

@@ -220,8 +220,8 @@ class SignedWeights(WeightedRows):
         self._share_update(self._kernels.update, (column, np.int16(threshold), rows, of_update))
 
     def _share_update(self, kernel: Any, reads: tuple[Any, ...]) -> None:
-        # A strategy that has drawn by weight will do so again.
-        drawn = self._totals_are_current
+        # A strategy that has drawn by weight since the last update will do so again.
+        drawn, self._totals_were_used = self._totals_were_used, False
         writes = self.part_sums, self.part_masses, self._weight if drawn else self._weight[:0]
         self.share(kernel, reads, writes)
         self.set_sums(self.part_sums, self.part_masses)
