@@ -19,15 +19,12 @@ from boostsample.classifier.defaults import (
     FEWEST_ROWS,
     MOST_ROUNDS,
     MOST_ROUNDS_VERY_WIDE,
-    MOST_ROWS,
-    MOST_ROWS_VERY_WIDE,
     MOST_WIDE,
-    N_MEMBERS,
-    N_MEMBERS_VERY_WIDE,
     ROUNDS_OF_FEW,
     NamedSettings,
     choose_objective,
     chooses_rounds,
+    committee_size,
 )
 from boostsample.classifier.early_stopping import (
     Metric,
@@ -114,13 +111,13 @@ class BoostSampleClassifier(
     n_rounds : int or "auto", default "auto"
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
         feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,
-        each trained without a fifth of the rows, by class, or of ten without a tenth above 3,000
-        features; the score of a row is the mean of theirs. All have the number of rounds, up to
-        200, whose smoothed `eval_metric` is best on the rows that each has left out; see
-        `early_stopping`. Above 20,000 rows, or 5,000 of more than 3,000 features, with `X_val` or
-        with `max_model_features`, it is one model with `early_stopping`, of more than 3,000
-        features of up to 1,000 rounds; with fewer than 20 rows or `init_model`, which may know all
-        of them, one of 100 rounds.
+        each trained without a fifth of the rows, by class; or of ten, each without a tenth, for
+        more than 3,000 features, or more than 100 with up to 1,000 rows. The score of a row is the
+        mean of theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is
+        best on the rows that each has left out; see `early_stopping`. Above 20,000 rows, or 5,000
+        of more than 3,000 features, with `X_val` or with `max_model_features`, it is one model with
+        `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20 rows
+        or `init_model`, which may know all of them, one of 100 rounds.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
@@ -436,7 +433,7 @@ class BoostSampleClassifier(
         if start is not None:
             start.check_no_code(code)
         auto = chooses_rounds(self.n_rounds, self.warm_start)
-        very_wide = sum(family.n_features for family in families) > MOST_WIDE
+        n_features = sum(family.n_features for family in families)
         validates = validation_is_used(self.early_stopping, self.calibration)
         metric = check_eval_metric(self.eval_metric)
 
@@ -447,13 +444,12 @@ class BoostSampleClassifier(
             of_held = held_labels(y_val, classes, multi_label)
             rows = rows.joined(held, of_held, sample_weight_val)
         elif auto and start is None and not self.early_stopping:
-            most_rows = MOST_ROWS_VERY_WIDE if very_wide else MOST_ROWS
-            one_model = self.max_model_features is not None or rows.train.size > most_rows
-            if rows.train.size >= FEWEST_ROWS and one_model:
-                rows = rows.split(self.validation_fraction, stream, multi_label)
-            elif rows.train.size >= FEWEST_ROWS:
-                n_members = N_MEMBERS_VERY_WIDE if very_wide else N_MEMBERS
+            limited = self.max_model_features is not None
+            n_members = 1 if limited else committee_size(rows.train.size, n_features)
+            if n_members > 1:
                 rows = rows.left_out(n_members, stream, multi_label)
+            elif rows.train.size >= FEWEST_ROWS:
+                rows = rows.split(self.validation_fraction, stream, multi_label)
         elif validates:
             rows = rows.split(self.validation_fraction, stream, multi_label)
         for X_eval, y_eval, weight_eval in eval_sets(eval_set):
@@ -482,7 +478,7 @@ class BoostSampleClassifier(
         n_rounds: Any = self.n_rounds
         if auto:
             n_rounds = MOST_ROUNDS if rows.held else ROUNDS_OF_FEW
-            if len(rows.held) == 1 and very_wide:
+            if len(rows.held) == 1 and n_features > MOST_WIDE:
                 n_rounds = MOST_ROUNDS_VERY_WIDE
         booster: Booster | Committee
         rounds: list[Round] = []

@@ -26,14 +26,16 @@ AUTO_LEARNER = "tree"
 
 MOST_ROUNDS = 200
 """Of `n_rounds` "auto", of each member of the committee."""
-N_MEMBERS, FEWEST_ROWS, MOST_ROWS = 5, 20, 20_000
-"""Members of the committee of `n_rounds` "auto"; of fewer rows, and of more, it is one model."""
-N_MEMBERS_VERY_WIDE, MOST_ROWS_VERY_WIDE, MOST_ROUNDS_VERY_WIDE = 10, 5000, 1000
-"""Members and rows of a committee, and rounds of one model, above `MOST_WIDE` features."""
+N_MEMBERS, N_MEMBERS_WIDE = 5, 10
+"""Members of the committee of `n_rounds` "auto", and of many features for their rows."""
+FEWEST_ROWS, MOST_ROWS, MOST_ROWS_WIDE, MOST_ROWS_VERY_WIDE = 20, 20_000, 1000, 5000
+"""Of fewer rows, and of more, it is one model; `N_MEMBERS_WIDE` are of up to the others."""
+MOST_ROUNDS_VERY_WIDE = 1000
+"""Of one model above `MOST_WIDE` features."""
 ROUNDS_OF_FEW = 100
 """Of `n_rounds` "auto" if no row is left out."""
 
-_MOST_NARROW, MOST_WIDE = 100, 3000
+MOST_NARROW, MOST_WIDE = 100, 3000
 """Features of tables for `_NARROW` and for `_WIDE`; of more `_VERY_WIDE` is chosen."""
 _NARROW = "uniform-naive"
 _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
@@ -96,7 +98,7 @@ budget='14.7N')
     >>> choose_settings("auto", "stump", None, 1000, 20_000)
     Chosen(strategy='screening', learner='stump', budget=None)
     """
-    narrow, several = n_features <= _MOST_NARROW, n_labels > 1
+    narrow, several = n_features <= MOST_NARROW, n_labels > 1
     if is_auto(learner):
         each, fewest, most = _LEAVES_OF_MORE_CLASSES if several else _NARROW_LEAVES
         if not narrow:
@@ -146,6 +148,21 @@ def choose_objective(
         return objective
     default = is_auto(learner) and not smoothing and n_features <= MOST_WIDE
     return "real-mh" if default and n_members > 1 else "mh"
+
+
+def committee_size(n_rows: int, n_features: int) -> int:
+    """Members of the committee of `n_rounds` "auto" on so many rows; 1 where it is one model.
+
+    >>> [committee_size(n_rows, 20) for n_rows in (19, 20, 20_000, 20_001)]
+    [1, 5, 5, 1]
+    >>> [committee_size(*size) for size in ((1000, 101), (1001, 101), (1001, 3001), (5001, 3001))]
+    [10, 5, 10, 1]
+    """
+    very_wide = n_features > MOST_WIDE
+    if not FEWEST_ROWS <= n_rows <= (MOST_ROWS_VERY_WIDE if very_wide else MOST_ROWS):
+        return 1
+    wide = n_features > MOST_NARROW and n_rows <= MOST_ROWS_WIDE
+    return N_MEMBERS_WIDE if very_wide or wide else N_MEMBERS
 
 
 def is_auto(learner: str | Learner) -> bool:

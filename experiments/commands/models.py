@@ -69,7 +69,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     callback=_n_rounds,
     metavar="N|auto",
     help="Boosting rounds of one model.  [default: the mean of five models without a fifth of the "
-    "rows each, which choose up to 200; above 3,000 features of ten without a tenth]",
+    "rows each, which choose up to 200; of ten without a tenth above 3,000 features, or above 100 "
+    "with up to 1,000 rows]",
 )
 @click.option(
     "--learning-rate",

@@ -131,7 +131,7 @@ def test_one_model_with_held_out_rows(
     elif given == "few features":
         settings["max_model_features"] = 2
     else:
-        monkeypatch.setattr("boostsample.estimator.MOST_ROWS", 239)
+        monkeypatch.setattr("boostsample.classifier.defaults.MOST_ROWS", 239)
     model = BoostSampleClassifier(**settings).fit(X, y, **held)
     settings |= {"early_stopping": True, "n_rounds": MOST}
     stopped = BoostSampleClassifier(**settings).fit(X, y, **held)
@@ -217,9 +217,10 @@ def test_rounds_to_choose_and_a_warm_start_are_refused(noisy: Data) -> None:
         BoostSampleClassifier(**STUMPS, n_rounds="200").fit(*noisy)
 
 
-def test_more_than_3_000_features_have_ten_models() -> None:
+def test_many_features_for_their_rows_have_ten_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostsample.classifier.defaults.MOST_ROWS_WIDE", 40)
     r = np.random.default_rng(0)
-    X, y = r.standard_normal((40, 3001)), np.tile([0, 1], 20)
-    for n_features, n_members in ((3000, 5), (3001, 10)):
-        model = BoostSampleClassifier(**STUMPS).fit(X[:, :n_features], y)
+    X, y = r.standard_normal((42, 3001)), np.tile([0, 1], 21)
+    for n, d, n_members in ((40, 100, 5), (40, 101, 10), (42, 3000, 5), (42, 3001, 10)):
+        model = BoostSampleClassifier(**STUMPS).fit(X[:n, :d], y[:n])
         assert model.n_members_ == n_members

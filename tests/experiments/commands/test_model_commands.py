@@ -14,7 +14,14 @@ import pytest
 from sklearn.datasets import load_iris
 
 from boostsample import BoostSampleClassifier, DataError
-from boostsample.classifier.defaults import MOST_ROUNDS, MOST_WIDE, N_MEMBERS, N_MEMBERS_VERY_WIDE
+from boostsample.classifier.defaults import (
+    MOST_NARROW,
+    MOST_ROUNDS,
+    MOST_ROWS_WIDE,
+    MOST_WIDE,
+    N_MEMBERS,
+    N_MEMBERS_WIDE,
+)
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.fitting.table_models import predictions, read_training_table
 from tests.experiments.conftest import CommandLine
@@ -240,8 +247,9 @@ def test_the_help_names_the_defaults_of_the_classifier(cli: CommandLine) -> None
     text = " ".join(cli("fit", "--help").split())
     default = BoostSampleClassifier()
     assert f"a fifth of the rows each, which choose up to {MOST_ROUNDS}; " in text
-    assert f"above {MOST_WIDE:,} features of ten without a tenth]" in text
-    assert (N_MEMBERS, N_MEMBERS_VERY_WIDE) == (5, 10)
+    assert f"of ten without a tenth above {MOST_WIDE:,} features, or above {MOST_NARROW} " in text
+    assert f"with up to {MOST_ROWS_WIDE:,} rows]" in text
+    assert (N_MEMBERS, N_MEMBERS_WIDE) == (5, 10)
     assert f"need more rounds. [default: {default.learning_rate:g}]" in text
     assert f"0.01 in MultiBoost. [default: {default.smoothing:g}]" in text
 
