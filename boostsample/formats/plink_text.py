@@ -133,7 +133,8 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
         raise DataError(f"{path} must have distinct names of phenotypes, got {chosen!r:.60} twice")
     at = n_ids + names.index(chosen)
     all_names = [*("FID", "IID")[2 - n_ids :], *names]
-    *keys, phenotypes = _parsed(path, content, all_names, [*range(n_ids), at])
+    chosen_columns = [*range(n_ids), at]
+    *keys, phenotypes = _parsed(path, content, all_names, chosen_columns, 1 + has_header)
     if n_ids == 2:
         kind, key, people_key = "FID and IID", _pairs(*keys), _pairs(people.family_ids, people.ids)
     else:
@@ -231,8 +232,13 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _parsed(path: Path, content: bytes, names: Sequence[str], chosen: Sequence[int]) -> list[Any]:
-    """Some columns of a text as Arrow arrays of text; DataError unless all lines have all names."""
+def _parsed(
+    path: Path, content: bytes, names: Sequence[str], chosen: Sequence[int], first_line: int = 1
+) -> list[Any]:
+    """Some columns of a text as Arrow arrays of text; DataError unless all lines have all names.
+
+    The text begins at the line number `first_line` of its file.
+    """
     import pyarrow
     from pyarrow import csv
 
@@ -245,7 +251,7 @@ def _parsed(path: Path, content: bytes, names: Sequence[str], chosen: Sequence[i
             csv.ConvertOptions(check_utf8=False, column_types=text, include_columns=list(text)),
         )
     except pyarrow.ArrowInvalid as error:
-        for number, line in enumerate(content.split(b"\n"), 1):
+        for number, line in enumerate(content.split(b"\n"), first_line):
             n_columns = line.count(b"\t") + 1
             if line and n_columns != len(names):
                 raise DataError(

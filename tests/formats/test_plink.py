@@ -170,6 +170,7 @@ def test_a_file_of_phenotypes_gives_the_classes_that_plink_reads(copy: Path) -> 
         ("X I0 1\n", {}, r"got none: FID and IID of the first line are 'X I0', and 'F0 I0' in"),
         ("F0 I0 1\nF0 I0 2\n", {}, r"FID and IID must be distinct, got 'F0 I0' 2 times"),
         ("F0 I0 1\nF0 I1\n", {}, r"must have 3 columns \(FID, IID, 1\).* got 2 in line 2"),
+        ("FID IID y\nF0 I0 1\nF0 I1\n", {}, r"\(FID, IID, y\).* got 2 in line 3"),
         ("F0 I0\nF0 I1\n", {}, r"must have the columns FID, IID and a phenotype.* got 2 in its"),
         ("F0,I0,1\n", {}, r"separated by spaces or tabs, got 1 in its first line"),
         ("FID IID a b\nF0 I0 1 2\n", {}, r"must choose one of the 2 phenotypes .* known: a, b"),

@@ -338,6 +338,16 @@ def test_options_of_tables_in_python() -> None:
             read_table("t.parquet")
 
 
+def test_parquet_files_keep_categories_of_text_only() -> None:
+    columns = {"v": [1, 2, 1, 3], "t": list("abac")}
+    frame = pandas.DataFrame({name: pandas.Categorical(of) for name, of in columns.items()})
+    frame.to_parquet("t.parquet")
+    assert read_table("t.parquet")["v"].dtype == np.int64
+    named = read_table("t.parquet", category=["v"])
+    assert named["v"].tolist() == ["1", "2", "1", "3"]
+    assert read_table("t.parquet")["t"].tolist() == named["t"].tolist() == columns["t"]
+
+
 def test_values_that_float32_merges_are_named() -> None:
     frame = pandas.DataFrame(
         {"height": np.arange(N), "width": np.arange(N) + 1e9, "y": np.arange(N) % 2}
