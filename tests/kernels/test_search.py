@@ -19,7 +19,7 @@ from boostsample.kernels.search import _FEW, _NEAR, _SPARSE, search_kernel, sear
 from tests import naive
 from tests.compiled import COMPILED, called
 
-LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 40)
+LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 20, 40)
 
 #: Small, so that histograms are moved to the sums several times.
 ROWS_A_BIN = 2

@@ -194,11 +194,10 @@ def test_two_classes(objective: str) -> None:
 @pytest.mark.parametrize("objective", [name for name in ALL if name != "rank"])
 def test_letter(objective: str, data_dir: Path) -> None:
     data = load_dataset("letter", data_dir=data_dir, download=False)
-    some = np.flatnonzero(data.y < 17)[:5000]  # labels whose kernels other tests compile, too
-    X, y = data.X[some], data.y[some]
+    X, y = data.X[:5000], data.y[:5000]
     # Later cells of gentle have masses of 1e-8, of which float32 leaves two digits.
     rounds = 60 if objective == "gentle" else 200
-    compare(np.asarray(X, np.float32), encode(y, 17), objective, "stump", rounds)
+    compare(np.asarray(X, np.float32), encode(y, 26), objective, "stump", rounds)
 
 
 @pytest.mark.parametrize("learning_rate", [1.0, 0.5])
