@@ -125,6 +125,7 @@ def plot(
     path = check_picture(output, overwrite=overwrite)
     measure = None if metric is None else metric_of_folders(metric, results)
     score = None if measure is None or measure.own is None else (measure, data_dir)
+    options.check_data_dir(data_dir, score is not None)
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against
         metrics = MAIN_METRICS if measure is None else (measure.name,)

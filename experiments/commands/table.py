@@ -111,6 +111,7 @@ def table(
     from boostsample.experiments.tables.score_tables import result_table, split_names
 
     measure = metric_of_folders(metric, results)
+    options.check_data_dir(data_dir, measure.own is not None)
     axis, levels = parse_levels(at)
     name, path = table_file(form, output, "tables", FORMATS, overwrite=overwrite)
     render = FORMATS[name].render

@@ -172,6 +172,15 @@ plot_option = click.option(
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
 
 
+def check_data_dir(data_dir: str | None, scores_anew: bool) -> None:
+    """SettingError if a folder of data files is given to a command that reads none of them."""
+    if data_dir is not None and not scores_anew:
+        raise SettingError(
+            "--data-dir is for a metric of a file, which scores the models again, got "
+            f"{data_dir!r} without one; leave it out, or set --metric FILE.py:NAME"
+        )
+
+
 def given_options(context: click.Context, name: str) -> bool:
     """Whether the user gave a parameter."""
     return context.get_parameter_source(name) is not ParameterSource.DEFAULT

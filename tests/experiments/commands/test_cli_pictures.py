@@ -122,6 +122,11 @@ def test_folders_without_cells_still_have_curves_and_sampling(cli: CommandLine) 
         ("list families --picture x.svg --data chess", 2, "is a table of"),
         ("list families --picture x.svg --example -1", 2, "between 0 and 1796, got -1"),
         ("report new -o there.html", 2, "must be new, but 'there.html' exists"),
+        (
+            "plot new --data-dir d",
+            2,
+            "--data-dir is for a metric of a file, which scores the models",
+        ),
         ("report new -o x.pdf", 2, "the file of the report must end in .html, got 'x.pdf'"),
         ("report new -o no/x.html", 1, "the file of the report 'no/x.html' cannot be written"),
     ],

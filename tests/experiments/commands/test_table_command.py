@@ -84,6 +84,7 @@ def test_a_width_cuts_latex_between_columns(cli: CommandLine) -> None:
         ("one --strategies ful", 2, "unknown strategy of these results 'ful' (did you"),
         ("one --data chess", 2, "unknown data set of these results 'chess'"),
         ("one --rename full", 2, "--rename must be OLD=NEW pairs separated by commas"),
+        ("one --data-dir x", 2, "--data-dir is for a metric of a file, which scores the models"),
         ("one --width 3in", 2, "--width is a width of latex, got the format text"),
         ("one --width 3 --format latex", 2, "--width must be a length in pt, in"),
         ("one --format markdwn", 2, "unknown format 'markdwn' (did you mean 'markdown'?)"),
