@@ -321,8 +321,8 @@ def _warn_of_no_edge(rounds: Sequence[Round], stopped: str) -> None:
     """ConvergenceWarning if training has ended at an edge of 0, or no round has found another."""
     if rounds and rounds[-1].edge <= NO_EDGE:
         way_out = (
-            "try a learner of several stumps as learner='tree', smaller limits of its leaves, or "
-            "other features"
+            "try a learner of more stumps, as learner='tree:n_leaves=8', smaller limits of its "
+            "leaves, or other features"
         )
         if stopped:
             text = f"training ended in round {rounds[-1].rows[-1]['round']}: {stopped}; {way_out}"
