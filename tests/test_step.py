@@ -336,7 +336,7 @@ def dense(rows: Rows, n: int, n_labels: int) -> Any:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("n_labels", [1, 3, 10, 17])
+@pytest.mark.parametrize("n_labels", [1, 3, 10, 17, 40])
 @pytest.mark.parametrize("place", ["from 0", "offset", "subset"])
 def test_rows_of_nested_samples(n_labels: int, place: str, scheme: str) -> None:
     """Each contains the one before, of columns that are the run's, with edges within 1."""

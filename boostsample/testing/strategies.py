@@ -330,7 +330,8 @@ def check_strategy_multi_label(make: Make, learner: AnyLearner = None) -> None:
 
 def check_strategy_many_labels(make: Make, learner: AnyLearner = None) -> None:
     """Works with more labels than a vector of the kernels holds."""
-    verify_run(make, noisy_strategy_problem(learner=learner, n=120, n_labels=17))
+    for n_labels in (17, 26):
+        verify_run(make, noisy_strategy_problem(learner=learner, n=120, n_labels=n_labels))
 
 
 def check_strategy_constant_features(make: Make, learner: AnyLearner = None) -> None:

@@ -134,15 +134,15 @@ def test_a_thread_keeps_the_columns_that_it_reads() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3 * SEARCH_GROUP)).astype(np.float32)
     bank = ColumnBank([Columns(range(X.shape[1]))], X, cache_bytes=1)
-    own, *others = np.arange(X.shape[1]).reshape(3, -1)
-    bins, at, *_ = bank.view(own)
+    features, *others = np.arange(X.shape[1]).reshape(3, -1)
+    bins, at, *_ = bank.view(features)
     before = bins[at].copy()
     with ThreadPoolExecutor(2) as pool:
         [*pool.map(bank.view, 2 * others)]
     assert bins[at].tobytes() == before.tobytes()
-    assert bank.view(own).at.tolist() == at.tolist()
+    assert bank.view(features).at.tolist() == at.tolist()
     copied = pickle.loads(pickle.dumps(bank))
-    assert copied.take(own, np.arange(50)).tobytes() == before.tobytes()
+    assert copied.take(features, np.arange(50)).tobytes() == before.tobytes()
 
 
 def test_a_view_takes_no_more_features_than_are_kept() -> None:

@@ -18,8 +18,8 @@ from tests.compiled import COMPILED
 
 #: Examples whose sums are formed at a time: small, so that there are several parts.
 PART = 7
-LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 20, 40)
-WIDTHS = (1, 2, 3, 10, 17, 40)
+LABELS = (1, 2, 3, 5, 8, 10, 16, 17, 20, 26, 40)
+WIDTHS = (1, 2, 3, 10, 17, 26)
 EVERY = np.empty(0, np.int32)
 THREE: Any = np.int16(3)
 

@@ -57,7 +57,7 @@ def test_the_loss_of_the_scores_is_the_product_of_the_edges(name: str, weights: 
     assert rounds[-1].rows[-1]["log10_loss"] == pytest.approx(math.log10(product), rel=1e-9)
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 3, 8, 10, 17])
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 8, 10, 17, 20, 40])
 @pytest.mark.parametrize("kind", ["one", "several"])
 def test_the_loss_for_any_number_of_labels(n_labels: int, kind: str) -> None:
     n = 40

@@ -34,8 +34,8 @@ def naive_best(X: Any, signed: Any, labels: list[int]) -> list[tuple[float, list
     return best
 
 
-@pytest.mark.parametrize("n_labels", [1, 3, 17])
-@pytest.mark.parametrize("wanted", [[0], [2, 0], [0, 15, 4, 8, 9, 16]])
+@pytest.mark.parametrize("n_labels", [1, 3, 19])
+@pytest.mark.parametrize("wanted", [[0], [2, 0], [0, 17, 4, 8, 9, 18]])
 def test_a_search_of_some_labels_is_exact(n_labels: int, wanted: list[int]) -> None:
     labels = [label for label in wanted if label < n_labels]
     X, Y = table(N, F, top=6), noisy_labels(N, n_labels)

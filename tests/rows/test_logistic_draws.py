@@ -63,7 +63,7 @@ def rows_of(targets: Targets) -> WeightedRows:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("init", ["balanced", "uniform"])
-@pytest.mark.parametrize("n_labels", [1, 3, 17])
+@pytest.mark.parametrize("n_labels", [1, 3, 20])
 def test_weights_of_drawn_rows_are_logistic(n_labels: int, init: str, weighted: bool) -> None:
     run = Run(n_labels, init, weighted)
     assert np.ptp(run.scores) > 0.5

@@ -41,8 +41,8 @@ _REFUSED = {
 _NAMES = [name for name in STRATEGIES if name not in _REFUSED]
 #: Shards make generators from the seeds that they are sent, which this check takes for the
 #: strategy's own, and refuse schemes without a promise when they draw: checked without shards, as
-#: are fresh interpreters and what strategies learn from nodes, which take seconds.
-_WITHOUT_SHARDS = ("own_seed", "schemes", "fresh_interpreters", "roots")
+#: are fresh interpreters, which take seconds.
+_WITHOUT_SHARDS = ("own_seed", "schemes", "fresh_interpreters")
 
 
 def _named(check: Any) -> str:
@@ -65,7 +65,7 @@ def test_strategies(name: str) -> None:
 @slow_without_jit
 @pytest.mark.parametrize("name", _NAMES)
 def test_with_trees(name: str) -> None:
-    with over_shards(2):
+    with over_shards(3):
         for check in STRATEGY_CHECKS:
             if _named(check) in WITH_LEARNERS:
                 check(make_of(name), "tree:n_leaves=4")

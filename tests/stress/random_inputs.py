@@ -217,7 +217,7 @@ def random_labels(rng: np.random.Generator, n: int) -> tuple[Any, str]:
         return _one_of(rng, ways), f"multi-label {k}"
     if draw < 0.25:
         return np.arange(n), "one example per class"
-    k = int(rng.choice([2, 2, 2, 2, 3, 3, 3, 5, 5, 10])) if rng.random() < 0.98 else 1
+    k = int(rng.choice([2, 2, 2, 2, 3, 3, 3, 5, 5, 11])) if rng.random() < 0.98 else 1
     codes = rng.integers(0, k, n) if rng.random() < 0.8 and n > 5 else np.arange(n) % k
     if draw > 0.97:
         wrong = [codes + 0.5, np.where(codes > 0, np.nan, 1.0), codes[1:], None, "abc"]
