@@ -107,8 +107,7 @@ def plot(
     of features have a panel for each data set, the others show one data set.
     """
     from boostsample.experiments.metrics import MAIN_METRICS
-    from boostsample.experiments.plots.axes import axis_figure
-    from boostsample.experiments.plots.curves import curves_figure
+    from boostsample.experiments.plots.curves import axis_figure, curves_figure
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.ranks import ranks_figure
     from boostsample.experiments.plots.run_figures import features_figure

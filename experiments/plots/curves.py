@@ -1,4 +1,7 @@
-"""Plots of loss and test error against stumps, looks or seconds: one row of panels a data set."""
+"""Plots of metrics against stumps, looks or seconds, or against an axis of a grid as the budget.
+
+Each data set is a row of panels, one for each metric; a line is a strategy.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from boostsample.errors import unknown
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import MAIN_METRICS, METRICS, SMOOTHED, drawn_metrics
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.drawing import current_layout
-from boostsample.experiments.results.joined import joined_results
+from boostsample.experiments.results.joined import joined_results, setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
     AXES,
@@ -44,10 +48,9 @@ def curves_figure(
 ) -> Figure:
     """Plot `metrics` along an axis of `AXES`: a curve a strategy, with bands of one std.
 
-    Each data set is a row of panels, one panel for each metric. With `charged`, tuned strategies
-    have a second curve with the looks and seconds of their tuning. Raises DataError without rows,
-    and SettingError if two results have the same data set, or the axis or metric is unknown;
-    DataError also if the results lack a metric.
+    With `charged`, tuned strategies have a second curve with the looks and seconds of their tuning.
+    Raises DataError without rows, and SettingError if two results have the same data set, or the
+    axis or metric is unknown; DataError also if the results lack a metric.
     """
     if against not in AXES:
         raise unknown("axis", against, AXES)
@@ -158,3 +161,111 @@ def _best(curves: Curves, runs: Mapping[str, Mapping[int, pd.DataFrame]], metric
         parts.append(f"the {order} mean {_in_words(metric)} is {ends[best]:.2f}{unit}, of {best}")
     last = int(curves.table["stumps"].max())
     return f"After {last:,} {curves.counted} on {curves.data} {'; '.join(parts)}."
+
+
+# -------------------------------------------------------------------------------- axes of grids
+
+
+@drawing.styled_axes
+def axis_figure(
+    results: Sequence[Results],
+    against: str,
+    metrics: Sequence[str],
+    axis: str = "stumps",
+    levels: Sequence[float] | None = None,
+) -> Figure:
+    """Plot metrics at a level of one of `AXES` against an axis in which joined results differ.
+
+    Numbers are on a log axis, budgets in multiples of N; other values at equal distances. A line is
+    a strategy with the values of the other axes. `levels` has one level; by default the last one of
+    `Curves.levels`. SettingError if a data set has no such axis, or several levels are given; other
+    errors are those of `Curves.at`.
+    """
+    if levels is not None and len(levels) > 1:
+        raise SettingError(f"a picture against {against} shows one level, got {len(levels)}")
+    for metric in metrics:
+        if not METRICS.get(metric) or not METRICS[metric].axis_title:
+            raise unknown("metric", metric, [m for m in METRICS if METRICS[m].axis_title])
+    data = curves_of_data(results)
+    for curves in data.values():
+        known = [name for part in curves.parts.values() for name in part if name != "strategy"]
+        if against not in known:
+            raise unknown("axis", against, [*AXES, *dict.fromkeys(known)])
+    figure, panels = drawing.new_panels(len(data) * len(metrics), len(metrics), 3.3)
+    contents = itertools.product(data.items(), metrics)
+    wheres: dict[str, None] = {}
+    drawn: list[NDArray[np.float64]] = []
+    for axes, ((name, curves), metric) in zip(panels, contents, strict=True):
+        levels_here = curves.levels(axis, metric) if levels is None else tuple(levels)
+        if not levels_here:
+            raise SettingError(f"the runs of {name} share no level of {axis}; take stumps")
+        unit = curves.counted if axis == "stumps" else axis
+        wheres[f"at {levels_here[-1]:,g} {unit}"] = None
+        heads = list(dict.fromkeys(part[against] for part in curves.parts.values()))
+        values = curves.at(metric, axis, levels_here[-1])
+        lines = _lines(curves, against, heads, values)
+        drawn += list(lines.values())
+        _draw_lines(axes, against, heads, lines)
+        axes.set_ylabel(METRICS[metric].axis_title)
+        if metric == "error":
+            drawing.error_axis(axes)
+        if len(data) > 1:
+            axes.set_title(name)
+    drawing.legend_below(figure, panels)
+    where = " or ".join(wheres)
+    repeats = drawing.repeats_title(drawn)
+    figure.suptitle(f"{', '.join(data)} {where}: {repeats}")
+    shown = " and ".join(METRICS[metric].axis_title for metric in metrics)
+    figure.set_label(f"{shown} on {', '.join(data)} {where} against {against}, {repeats}.")
+    return figure
+
+
+def _lines(
+    curves: Curves,
+    against: str,
+    heads: Sequence[str],
+    values: Mapping[str, Mapping[int, float]],
+) -> dict[str, NDArray[np.float64]]:
+    """The values of each line, (repetitions, heads); NaN where there is none."""
+    repetitions = sorted({number for runs in values.values() for number in runs})
+    lines: dict[str, NDArray[np.float64]] = {}
+    for label, part in curves.parts.items():
+        if is_charged(label):
+            continue
+        setup = setup_label(part, [name for name in part if name not in ("strategy", against)])
+        line = f"{part['strategy']} ({setup})" if setup else part["strategy"]
+        empty = np.full((len(repetitions), len(heads)), np.nan)
+        column = lines.setdefault(line, empty)[:, heads.index(part[against])]
+        column[:] = [values[label].get(number, np.nan) for number in repetitions]
+    return lines
+
+
+def _draw_lines(
+    axes: Axes, against: str, heads: Sequence[str], lines: Mapping[str, NDArray[np.float64]]
+) -> None:
+    numbers = _numbers(against, heads)
+    x = np.arange(len(heads)) if numbers is None else np.array(numbers)
+    order = np.argsort(x)
+    for number, (label, values) in enumerate(lines.items()):
+        drawing.draw_band(axes, x[order], values[:, order], number, label)
+    axes.set_xlabel(against)
+    if numbers is None:
+        axes.set_xticks(x, heads)
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(x.min() / 1.1, x.max() * 1.1)
+    drawing.decade_ticks(axes.xaxis)
+    if against == "budget":
+        unit = "in multiples of N" if heads[0].endswith("N") else "in looks of a search"
+        axes.set_xlabel(f"budget {unit}")
+
+
+def _numbers(against: str, heads: Sequence[str]) -> list[float] | None:
+    """The values as positive numbers; None if they are not, or have different units."""
+    if against == "budget" and len({head.endswith("N") for head in heads}) > 1:
+        return None
+    try:
+        numbers = [float(head.removesuffix("N").replace("_", "")) for head in heads]
+    except ValueError:
+        return None
+    return numbers if min(numbers) > 0 else None

@@ -18,8 +18,12 @@ from boostsample.experiments.results.run_curves import (
     with_labels,
 )
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.results.setups import SETTING_OF_AXIS, axis_values
-from boostsample.experiments.results.titles import is_charged, label_of
+from boostsample.experiments.results.titles import (
+    SETTING_OF_AXIS,
+    axis_values,
+    is_charged,
+    label_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,8 +33,7 @@ from boostsample.experiments.plan.plan import LIMITS, Plan
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.experiments.results.runs import Run
-from boostsample.experiments.results.setups import settings_of_setup, setup_columns
-from boostsample.experiments.results.titles import counted
+from boostsample.experiments.results.titles import counted, settings_of_setup, setup_columns
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
 from boostsample.loop.numerics import NUMERICS

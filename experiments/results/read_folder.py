@@ -37,7 +37,7 @@ from boostsample.experiments.results.runs import (
     kept_run,
     table_frame,
 )
-from boostsample.experiments.results.setups import settings_of_setup, setup_columns
+from boostsample.experiments.results.titles import settings_of_setup, setup_columns
 from boostsample.history import Column
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -91,7 +91,10 @@ class Curves:
     def runs(self, metric: str = "loss") -> dict[str, dict[int, pd.DataFrame]]:
         """The rows of each run with the column of a metric, by label and repetition."""
         table = self._smoothed if metric == SMOOTHED else self.table
-        return runs_of(table)
+        runs: dict[str, dict[int, pd.DataFrame]] = {}
+        for (label, repetition), run in table.groupby(_RUN, sort=False):
+            runs.setdefault(label, {})[int(repetition)] = run
+        return runs
 
     @cached_property
     def _smoothed(self) -> pd.DataFrame:
@@ -113,27 +116,17 @@ class Curves:
         DataError if the runs were made without what it needs.
         """
         self.check(metric, axis)
-        column = METRICS[metric].column
-        value: Callable[[pd.DataFrame], float]
+        column, start = METRICS[metric].column, self.first(axis)
         if axis == "stumps":
             self._check_level(metric, level)
-        if metric == AREA:
-            start = self.first(axis)
 
-            def value(run: pd.DataFrame) -> float:
-                return loss_area(
-                    run[axis].to_numpy(np.float64), run["log10_loss"].to_numpy(), start, level
-                )
-
-        elif axis == "stumps":
-
-            def value(run: pd.DataFrame) -> float:
+        def value(run: pd.DataFrame) -> float:
+            if metric == AREA:
+                x, loss = run[axis].to_numpy(np.float64), run["log10_loss"].to_numpy()
+                return loss_area(x, loss, start, level)
+            if axis == "stumps":
                 return next(iter(run.loc[run["stumps"] == level, column].tolist()), math.nan)
-
-        else:
-
-            def value(run: pd.DataFrame) -> float:
-                return _interpolated(run[axis].to_numpy(), run[column].to_numpy(), level)
+            return _interpolated(run[axis].to_numpy(), run[column].to_numpy(), level)
 
         return {
             label: {repetition: value(run) for repetition, run in repetitions.items()}
@@ -253,14 +246,6 @@ class Curves:
         levels = sorted({_rounded_down(level) for level in spent.tolist() if level > 0})
         first, last = runs[axis].first(), runs[axis].last()
         return tuple(level for level in levels if ((first <= level) & (level <= last)).any())
-
-
-def runs_of(table: pd.DataFrame) -> dict[str, dict[int, pd.DataFrame]]:
-    """The rows of each run of a table with labels, by label and repetition."""
-    runs: dict[str, dict[int, pd.DataFrame]] = {}
-    for (label, repetition), run in table.groupby(_RUN, sort=False):
-        runs.setdefault(label, {})[int(repetition)] = run
-    return runs
 
 
 def error_curve(run: pd.DataFrame, points: Sequence[int] = ()) -> dict[int, float]:

@@ -30,8 +30,7 @@ from boostsample.experiments.cells.cell_file import LOOKS, Cell
 from boostsample.experiments.cells.tasks import curve_points, points_to_score
 from boostsample.experiments.metrics import METRICS
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
-from boostsample.experiments.results.setups import setup_columns
-from boostsample.experiments.results.titles import label_of, learner_label
+from boostsample.experiments.results.titles import label_of, learner_label, setup_columns
 from boostsample.history import Column
 
 if TYPE_CHECKING:

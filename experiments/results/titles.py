@@ -1,4 +1,9 @@
-"""Labels of strategies, and words for learners, repetitions and budgets in titles and notes."""
+"""Labels of strategies, words for learners, repetitions and budgets in titles, and setups.
+
+A setup is everything that the runs of a grid share but data set, strategy and repetition: learner,
+objective, step, budget, initial weights and bank. The settings of a setup are those of
+``plan.json`` with the values of its axes.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,12 @@ import statistics
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from boostsample.experiments.plan.plan import LIMITS
-from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
+from boostsample.banks.bank_forms import BANKS
+from boostsample.experiments.plan.plan import LIMITS, MH, setting_text
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant, is_tuned_variant
 from boostsample.loop.round_budgets import round_budgets_note
 from boostsample.names import short_name
+from boostsample.output_codes import ONE_VS_REST
 
 STUMP = "stump"
 """The learner that adds one stump in each round."""
@@ -143,3 +150,55 @@ def _budget_text(strategy: Mapping[str, Any], sizes: Collection[int]) -> str:
     pairs = zip(strategy["budget"], sizes, strict=False)
     multiple = statistics.fmean(looks / size for looks, size in pairs)
     return f"{float(f'{multiple:.4g}'):,g} N"
+
+
+# ---------------------------------------------------------------------------------------- setups
+
+SETUP_COLUMNS = ("learner", "budget", "weight_init", "bank")
+"""Columns in which rows of different setups differ."""
+_DEFAULTS: Mapping[str, Any] = {
+    "learner": STUMP,
+    "objective": MH,
+    "learning_rate": 1.0,
+    "smoothing": 0.0,
+    "code": ONE_VS_REST,
+    "decoding": "loss",
+    **dict.fromkeys(LIMITS, "none"),
+    "weights": "balanced",
+    "budget": None,
+}
+SETTING_OF_AXIS = {"weight_init": "weights"}
+"""Names of settings in ``plan.json`` that are not those of their axes."""
+_NAMES = {setting: axis for axis, setting in SETTING_OF_AXIS.items()}
+
+
+def settings_of_setup(record: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a record of ``plan.json`` for one of its ``data_sets``."""
+    return {**record, **entry.get("setup", {})}
+
+
+def setup_columns(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of result rows that name their setup, from its settings.
+
+    >>> setup_columns({"learner": "stump", "budget": None, "weights": "uniform"})
+    {'learner': 'stump', 'budget': 'default', 'weight_init': 'uniform', 'bank': 'memory'}
+    """
+    values = axis_values(settings)
+    learner = learner_label({"learner": STUMP, **settings})
+    return {"learner": learner, **{name: values[name] for name in SETUP_COLUMNS[1:]}}
+
+
+def axis_values(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The values of all axes of a setup, by name, as tables show them.
+
+    >>> axis_values({"learner": "tree:n_leaves=8", "learning_rate": 0.1})["learning_rate"]
+    '0.1'
+    """
+    values = {
+        _NAMES.get(name, name): setting_text(settings.get(name, usual))
+        for name, usual in _DEFAULTS.items()
+    }
+    bank = settings.get("bank", {"form": "memory"})
+    default = {"form": bank["form"], **BANKS.get(bank["form"], {})}
+    given = {name: value for name, value in bank.items() if value != default.get(name)}
+    return {**values, "bank": Variant(bank["form"], given).label}

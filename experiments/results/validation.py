@@ -23,7 +23,7 @@ from boostsample.experiments.plan.variants import TUNED_VARIANT
 from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, error_curve, uncharged
-from boostsample.experiments.results.setups import SETUP_COLUMNS, setup_columns
+from boostsample.experiments.results.titles import SETUP_COLUMNS, setup_columns
 from boostsample.loop.smoothed import smoothed_error, window
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Choice:
     errors: tuple[float, ...]  # smoothed validation errors at T in percent, by repetition
     n_scored: int  # fewest errors in a window
     at_end: bool  # the minimum is at the end of the run: the error may still fall
-    setup: Mapping[str, str] = field(default_factory=dict)  # columns of its rows, see `setups`
+    setup: Mapping[str, str] = field(default_factory=dict)  # columns of its rows, see `titles`
     axes: tuple[str, ...] = ()  # those of `setup` in which setups differ, without the learner
 
     @property

@@ -12,7 +12,7 @@ from boostsample.errors import SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.plots.axes import axis_figure
+from boostsample.experiments.plots.curves import axis_figure
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, loss_area

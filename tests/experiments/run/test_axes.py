@@ -16,8 +16,7 @@ from boostsample.experiments.plan.grid import combined_grid, grid_entries, read_
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.report.facts import facts_of_comparison
-from boostsample.experiments.report.html_report import _budgets
+from boostsample.experiments.report.html_report import _budgets, facts_of_comparison
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.plan_file import plan_record
 from boostsample.experiments.results.read_folder import make_results, read_results
