@@ -151,7 +151,7 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
     is_compared = "bank" in prepared.axes and plan.bank.name != "memory"
     of_bank = {"bank": bank_record(plan.bank.name, plan.bank.settings)} if is_compared else {}
     common = {
-        "data": {"name": data.name, "sha256": prepared.digest},
+        "data": {"name": data.name, "sha256": data.digest},
         "families": cell_key({"families": families}),
         **of_bank,
         "reference": bank_settings(plan.bank.name, plan.bank.settings)["reference"],

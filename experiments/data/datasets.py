@@ -70,7 +70,9 @@ from boostsample.experiments.data.table_reader import (
     file_suffix,
     number_classes,
     read_csv,
+    read_flag,
     read_parquet,
+    read_whole,
     split_data_text,
     split_label,
 )
@@ -252,11 +254,13 @@ def load_dataset(
     share = chosen.pop("validation", None)
     share = None if share is None else check_share(share)
     match = re.fullmatch(r"\s*([A-Za-z][\w-]*)\s*(?:\((.*)\))?\s*", text)
+    name: Any
+    seed_name: str | None = _FILE_SEED_NAME
     if match and match[1] in DATASETS and isinstance(name_or_path, str):
         base, known = match[1], DATASETS[match[1]]
         settings = _settings(base, known.settings, match[2] or "", chosen)
         content = known.load(data_dir=data_dir, download=download, seed=seed, **settings)
-        data = Dataset(shown_name(base, settings), **content._asdict())
+        name, seed_name = shown_name(base, settings), None
     elif isinstance(name_or_path, str) and is_function_set(text):
         base, written_settings = split_settings(text)
         function, defaults = function_set(base)
@@ -264,8 +268,6 @@ def load_dataset(
         settings = _settings(base, defaults, written_settings, chosen)
         content = load_function_set(base, function, settings, data_dir=data_dir, seed=seed)
         name = shown_name(short_name(base), settings) if name is None else name
-        name = check_file_option("name", name)
-        data = Dataset(name, **content._asdict(), seed_name=_FILE_SEED_NAME)
     else:
         path = Path(text).expanduser()
         if "kind" not in chosen and not is_dataset_file(path) and not path.is_file():
@@ -277,10 +279,9 @@ def load_dataset(
         plain = path.name.removesuffix(".gz").removesuffix(".bz2")
         if name is None and chosen.get("kind") == KIND and "task" in chosen:
             name = task_name(path, check_file_option("task", chosen["task"]))
-        name = Path(plain).stem if name is None else name
-        name = check_file_option("name", name)
+        name = check_file_option("name", Path(plain).stem if name is None else name)
         content = read_dataset_file(path, **chosen)
-        data = Dataset(name, **content._asdict(), seed_name=_FILE_SEED_NAME)
+    data = Dataset(check_file_option("name", name), **content._asdict(), seed_name=seed_name)
     if share is None:
         return data
     name = validation_name(data.name, share)
@@ -315,26 +316,15 @@ def _settings(
     return {**defaults, **chosen}
 
 
-def _whole(value: Any) -> int:
-    number = int(value)
-    if number != float(value):
-        raise ValueError
-    return number
-
-
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError
     return value
 
 
-def _flag(value: Any) -> bool:
-    return value if isinstance(value, bool) else {"true": True, "false": False}[value.lower()]
-
-
 _READ: dict[type, tuple[str, Callable[[Any], Any]]] = {
-    bool: ("true or false", _flag),
-    int: ("a whole number", _whole),
+    bool: ("true or false", read_flag),
+    int: ("a whole number", read_whole),
     float: ("a number", float),
     str: ("text", _text),
 }

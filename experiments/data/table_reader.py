@@ -126,6 +126,8 @@ def read_table(path: str | Path, **options: Any) -> Any:
 
 def read_csv(path: Path, options: TableOptions) -> LabelledTable:
     """Read a text file with a line for each row: UTF-8, plain or gzipped, quoted by ``"``."""
+    import pyarrow
+
     header, decimal = options.header, options.decimal
     if header is None:
         positions = (options.label, *options.drop, *options.category)
@@ -147,7 +149,7 @@ def read_csv(path: Path, options: TableOptions) -> LabelledTable:
     _check_names(path, [names[at] for at in chosen.read])
     columns = {}
     for at in chosen.read:
-        texts = _column_texts(chunks, at, len(first))
+        texts = pyarrow.chunked_array([chunk[at] for chunk in chunks])
         if at in chosen.texts:
             columns[at] = texts.to_pandas()
         elif at == chosen.label:
@@ -301,8 +303,17 @@ def check_file_option(name: str, value: Any) -> Any:
         raise SettingError(f"{name} must be {rule}, got {value!r}") from None
 
 
-def _flag(value: Any) -> bool:
+def read_flag(value: Any) -> bool:
+    """A truth value, also from its text; an error of Python for other values."""
     return value if isinstance(value, bool) else {"true": True, "false": False}[value.lower()]
+
+
+def read_whole(value: Any) -> int:
+    """A whole number, also from its text; an error of Python for other values."""
+    number = int(value)
+    if number != float(value):
+        raise ValueError
+    return number
 
 
 def _column(value: Any) -> str | int:
@@ -332,10 +343,9 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int:
-    number = int(value)
-    if isinstance(value, bool) or number < 1 or number != float(value):
+    if isinstance(value, bool) or read_whole(value) < 1:
         raise ValueError
-    return number
+    return int(value)
 
 
 _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
@@ -344,15 +354,15 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "label": ("the name or the position of a column", _column),
     "drop": ("columns by name or position, as in ID,date", _columns),
     "category": ("columns by name or position, as in ID,date", _columns),
-    "header": ("true or false", _flag),
+    "header": ("true or false", read_flag),
     "delimiter": ("one character, or tab or space", _mark),
     "decimal": ("'.' or ','", lambda value: {".": ".", ",": ","}[value]),
-    "multilabel": ("true or false", _flag),
+    "multilabel": ("true or false", read_flag),
     "pheno": ("the path of a file of phenotypes", _text),
     "missing": ("texts of missing phenotypes, as in -9,NA", _columns),
     "layer": ("the name of a layer", _text),
     "gene_names": ("the name of a column of var", _text),
-    "drop_unlabelled": ("true or false", _flag),
+    "drop_unlabelled": ("true or false", read_flag),
     "ngrams": ("a whole number, at least 1", _count),
     "min_df": ("a whole number, at least 1", _count),
     "task": ("the number of a task of OpenML", _count),
@@ -403,13 +413,14 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
             yield row
 
 
-def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
-    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null."""
+def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[list[Any]]:
+    """The stripped fields of some rows as an Arrow array of each column; missing ones are null."""
     import pyarrow
 
     while part := list(itertools.islice(rows, max(1, _CHUNK // max(width, 1)))):
         fields = list(itertools.chain.from_iterable(zip(*part, strict=True)))
-        yield _without_marks(pyarrow.array(fields, pyarrow.string()))
+        texts = _without_marks(pyarrow.array(fields, pyarrow.string()))
+        yield [texts.slice(at * len(part), len(part)) for at in range(width)]
 
 
 def _without_marks(texts: Any) -> Any:
@@ -420,14 +431,6 @@ def _without_marks(texts: Any) -> Any:
     stripped = compute.utf8_trim_whitespace(texts)
     marks = compute.is_in(compute.utf8_lower(stripped), pyarrow.array(sorted(MISSING_MARKS)))
     return compute.if_else(marks, None, stripped)
-
-
-def _column_texts(chunks: list[Any], at: int, width: int) -> Any:
-    import pyarrow
-
-    sizes = [len(chunk) // width for chunk in chunks]
-    parts = [chunk[at * n : (at + 1) * n] for chunk, n in zip(chunks, sizes, strict=True)]
-    return pyarrow.chunked_array(parts)
 
 
 def _column_names(fields: list[str]) -> list[str]:
@@ -638,13 +641,11 @@ def _clean_texts(column: Any) -> Any:
     import pandas
     import pyarrow
 
-    if isinstance(column.dtype, pandas.CategoricalDtype):
-        if pandas.api.types.infer_dtype(column.cat.categories) != "string":
-            return None
-        column = column.astype(object)
-    elif pandas.api.types.infer_dtype(column) != "string":
+    is_category = isinstance(column.dtype, pandas.CategoricalDtype)
+    if pandas.api.types.infer_dtype(column.cat.categories if is_category else column) != "string":
         return None
-    return _without_marks(pyarrow.array(column, pyarrow.string(), from_pandas=True))
+    texts = column.astype(object) if is_category else column
+    return _without_marks(pyarrow.array(texts, pyarrow.string(), from_pandas=True))
 
 
 def _as_text(column: Any) -> Any:

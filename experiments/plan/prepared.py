@@ -68,11 +68,6 @@ class Prepared:
         """Number of features of all families, F."""
         return sum(family.n_features for family in self.families)
 
-    @property
-    def digest(self) -> str:
-        """Checksum of the data set, see `Dataset.digest`."""
-        return self.data.digest
-
     def code(self, repetition: int) -> OutputCode | None:
         """The output code of a repetition; random ones are drawn for each, from the plan's seed."""
         key = json.dumps(["code", self.plan.seed, repetition]).encode()
@@ -121,8 +116,11 @@ class Prepared:
         return Variant(name, {**usual, **settings, **of_run}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
-        """The settings of a strategy in repetition 0, see `settings_in_use`."""
-        return settings_in_use(variant, self.pool(0), self.budget(variant, 0), self.plan.n_rounds)
+        """The settings of a strategy with the values of repetition 0, without the tuned ones."""
+        tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
+        of_run = self.pool(0), self.budget(variant, 0), self.plan.n_rounds
+        used = variant.strategy().settings_in_use(*of_run)
+        return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
 
 
 def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
@@ -130,13 +128,6 @@ def pool_of_families(sizes: Sequence[tuple[str, int]], n_examples: int) -> Pool:
     ends = list(itertools.accumulate(size for _, size in sizes))
     infos = [FamilyInfo(*sized, end - sized[1]) for sized, end in zip(sizes, ends, strict=True)]
     return Pool(tuple(infos), ends[-1], n_examples)
-
-
-def settings_in_use(variant: Variant, pool: Pool, budget: int, n_rounds: int) -> dict[str, Any]:
-    """The settings with the values that a run uses, without those that tuning chooses."""
-    tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
-    used = variant.strategy().settings_in_use(pool, budget, n_rounds)
-    return {key: plain_setting(value) for key, value in used.items() if key not in tuned}
 
 
 def prepare_all(plan: Plan, data_dir: str | None = None) -> list[Prepared]:
@@ -195,19 +186,13 @@ def prepare(
     """
     assert not plan.axes, "a plan of one setup; see prepare_setups"
     if like is not None:
-        families = list(like.families)
-    elif plan.families is None:
-        families = default_families(data.X.shape[1:], seed=plan.seed, column_names=data.columns)
+        families, splits = list(like.families), like.splits
     else:
         families = _named_families(data, plan)
+        splits = [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
     if plan.bank.name == AUTO_BANK:
         form = automatic_form(data.X, sum(family.n_features for family in families))
         plan = replace(plan, bank=Variant(form))
-    splits = (
-        like.splits
-        if like is not None
-        else [data.split(repetition, plan.seed) for repetition in range(plan.repeats)]
-    )
     everything = Prepared(data, plan, tuple(families), plan.variants, splits, (), axes)
     if everything.code(0) is not None and data.is_multilabel:
         raise SettingError(
@@ -252,13 +237,11 @@ def prepare(
 
 
 def _named_families(data: Dataset, plan: Plan) -> list[Family]:
-    return families_by_name(
-        [(family.name, family.settings) for family in plan.families or ()],
-        data.X.shape[1:],
-        seed=plan.seed,
-        column_names=data.columns,
-        data=data.name,
-    )
+    shape, common = data.X.shape[1:], {"seed": plan.seed, "column_names": data.columns}
+    if plan.families is None:
+        return default_families(shape, **common)
+    named = [(family.name, family.settings) for family in plan.families]
+    return families_by_name(named, shape, data=data.name, **common)
 
 
 def _left_out(variant: Variant, prepared: Prepared) -> str:

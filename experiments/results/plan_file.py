@@ -117,7 +117,7 @@ def _data_record(prepared: Prepared) -> dict[str, Any]:
         "split": "drawn" if prepared.data.draws_splits else "fixed",
         "n_train": [len(train) for train, _ in prepared.splits],
         "n_test": [len(test) for _, test in prepared.splits],
-        "sha256": prepared.digest,
+        "sha256": prepared.data.digest,
         "shape": list(prepared.data.X.shape),
         "classes": list(prepared.data.classes),
         "families": [

@@ -262,18 +262,13 @@ _NEW = {
 """Columns that older tables lack, and the value that stands for them."""
 
 
-def _of_older(record: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of the setup that older tables lack."""
-    columns = setup_columns(record)
-    del columns["learner"]
-    return columns
-
-
 def _typed(path: Path, schema: Sequence[Column], record: Mapping[str, Any]) -> pd.DataFrame:
     """The rows of a CSV file with the columns and types of a schema, of the record's data sets."""
     rows = _texts(path)
     data = [entry["name"] for entry in record["data_sets"]]
-    new = _NEW if is_several(record) else {**_NEW, **_of_older(record)}
+    new: dict[str, Any] = dict(_NEW)
+    if not is_several(record):  # older tables lack columns of the setup, too
+        new |= {name: text for name, text in setup_columns(record).items() if name != "learner"}
     for line, texts in enumerate(rows, start=2):
         place = f"'{path}', line {line}"
         way_out = f"correct the file, or remove {PLAN} and run the same command again"

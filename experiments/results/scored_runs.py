@@ -83,7 +83,7 @@ def _prepared(
     plan = replace(plan, strategies=(Variant("uniform-naive"),))  # none is trained
     prepared = prepare_all(plan, None if data_dir is None else os.fspath(data_dir))
     for data in prepared:
-        if data.digest != results.settings_of(data.data.name)["sha256"]:
+        if data.data.digest != results.settings_of(data.data.name)["sha256"]:
             raise DataError(
                 f"the data set {data.data.name} is not that of the runs in '{path}'; give the same "
                 "files, or run the comparison again"

@@ -7,8 +7,8 @@ import io
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,7 @@ class ResultsFolder:
         self._about = about or {}
         self._record = record = {**plan_record(prepared), **self._about}
         if before is None or _wanted(before) != _wanted(record):
-            self._write_plan(record)  # not complete: the tables are made again
+            self._write(PLAN, plan_bytes(record))  # not complete: the tables are made again
             self._wrote_plan = before is None
         return FolderStore(self.path)
 
@@ -144,8 +144,12 @@ class ResultsFolder:
 
         DataError if a file cannot be written; the files written before it are complete.
         """
-        if self._is_written(results):
-            return
+        with suppress(DataError):
+            before = read_results(self.path)
+            same_rows = before.table.equals(results.table)
+            same_length = len(before.history) == len(results.history)
+            if before.settings["complete"] and same_rows and same_length:
+                return
         tables = {TABLE: _csv(results.table.columns, results.table.to_dict("records"))}
         if results.settings.get("history"):
             columns = dict.fromkeys(key for row in results.history for key in row)
@@ -157,30 +161,12 @@ class ResultsFolder:
             for name, content in tables.items()
         }
         record = {**results.settings, **self._about, "complete": True, "files": files}
-        self._write_plan(record)
-
-    def _is_written(self, results: Results) -> bool:
-        """Whether the folder is complete with these rows."""
-        try:
-            before = read_results(self.path)
-        except DataError:
-            return False
-        same_rows = before.table.equals(results.table)
-        same_length = len(before.history) == len(results.history)
-        return before.settings["complete"] and same_rows and same_length
-
-    def _write_plan(self, record: Mapping[str, Any]) -> None:
         self._write(PLAN, plan_bytes(record))
 
     def _write(self, name: str, content: bytes) -> None:
-        with self._writing(name), atomic_file(self.path / name) as stream:
-            stream.write(content)
-
-    @contextmanager
-    def _writing(self, name: str) -> Iterator[None]:
-        """Turn the OSError of a block into a DataError that names the file."""
         try:
-            yield
+            with atomic_file(self.path / name) as stream:
+                stream.write(content)
         except OSError as error:
             n_cells = len(self._cells())
             fate = f"its {n_cells:,} cells are complete" if n_cells else "no cell is kept there"

@@ -152,29 +152,26 @@ def compare(
     plan = plan_of_settings(settings) if plan is None else plan
     if isinstance(data, tuple):
         data = dataset_of_arrays(*data)
-    source = None if isinstance(data, Dataset) else DataSource.parse(os.fspath(data))
-    if source is not None:
-        plan = replace(plan, data=(source,))
-        where = None if data_dir is None else os.fspath(data_dir)
-        prepared = prepare_all(plan, where)
-    else:
-        assert isinstance(data, Dataset)
+    if isinstance(data, Dataset):
         prepared = prepare_setups(data, plan)
+    else:
+        plan = replace(plan, data=(DataSource.parse(os.fspath(data)),))
+        prepared = prepare_all(plan, None if data_dir is None else os.fspath(data_dir))
     with ExitStack() as stack:
         workers = stack.enter_context(open_backend(backend, plan.n_jobs))
-        if results is None:
-            made = compare_all(prepared, Store(), workers, progress)
-            assert made is not None
-            return made
-        for variant in prepared[0].variants:
-            code_of(type(variant.strategy()))  # cells of an older version must be noticed
-        folder = stack.enter_context(ResultsFolder(results))
-        about: dict[str, Any] = {"title": plan.title}
-        if source is not None:
-            about["entries"] = grid_entries(plan, prepared)
-        made = compare_all(prepared, folder.begin(prepared, about), workers, progress)
+        store, folder = Store(), None
+        if results is not None:
+            for variant in prepared[0].variants:
+                code_of(type(variant.strategy()))  # cells of an older version must be noticed
+            folder = stack.enter_context(ResultsFolder(results))
+            about: dict[str, Any] = {"title": plan.title}
+            if not isinstance(data, Dataset):
+                about["entries"] = grid_entries(plan, prepared)
+            store = folder.begin(prepared, about)
+        made = compare_all(prepared, store, workers, progress)
         assert made is not None
-        folder.write(made)
+        if folder is not None:
+            folder.write(made)
     return made
 
 
@@ -186,7 +183,10 @@ def plan_of_settings(settings: Mapping[str, Any]) -> Plan:
         "rounds": lambda marks: tuple(listed(marks)),
         "bank": lambda banks: tuple(map(Variant.of, listed(banks))),
         "max_looks": partial(whole_number, "max_looks"),
-        "metrics": lambda metrics: tuple(map(_metric_name, listed(metrics))),
+        "metrics": lambda metrics: tuple(
+            metric if isinstance(metric, str) else add_metric(metric.__name__, metric).name
+            for metric in listed(metrics)
+        ),
     }
     options: dict[str, Any] = {}
     for name, value in settings.items():
@@ -196,11 +196,6 @@ def plan_of_settings(settings: Mapping[str, Any]) -> Plan:
         options[name] = parsers[name](value) if name in parsers else value
     n_jobs = options.pop("n_jobs", None)
     return replace(combined_grid(None, options), n_jobs=n_jobs)
-
-
-def _metric_name(metric: str | Callable[..., float]) -> str:
-    """The name of a metric; a function is added under its name."""
-    return metric if isinstance(metric, str) else add_metric(metric.__name__, metric).name
 
 
 def listed(values: Any) -> Sequence[Any]:

@@ -28,8 +28,8 @@ STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
 @cache
 def comparison(name: str = "digits") -> Results:
     """Three strategies, two repetitions, 20 rounds."""
-    plan = Plan(strategies=parse_names(STRATEGIES), marks=(2, 20), repeats=2, weights="uniform")
-    return compare(load_dataset(name), plan)
+    strategies = list(STRATEGIES)
+    return compare(name, strategies=strategies, rounds=[2, 20], repeats=2, weight_init="uniform")
 
 
 def results(name: str = "digits") -> Results:
@@ -45,17 +45,27 @@ def thirds(n_rows: int = 160, n_features: int = 6, seed: int = 3, **more: Any) -
     return Dataset("thirds", X, y, ("a", "b", "c"), **more)
 
 
+def prepared(data: Dataset | str, strategies: str, **settings: Any) -> Prepared:
+    """A data set, or that of a name, with a plan of these strategies."""
+    plan = Plan(strategies=parse_names(strategies), **settings)
+    return prepare(load_dataset(data) if isinstance(data, str) else data, plan)
+
+
 def prepared_thirds(n_rounds: int, repeats: int, n_rows: int = 160) -> Prepared:
     """Three strategies on `thirds`."""
-    names = parse_names("laminating,uniform-naive:n_features=2,mas-naive")
-    plan = Plan(strategies=names, marks=(3, n_rounds), repeats=repeats)
-    return prepare(thirds(n_rows), plan)
+    names = "laminating,uniform-naive:n_features=2,mas-naive"
+    return prepared(thirds(n_rows), names, marks=(3, n_rounds), repeats=repeats)
 
 
-def rows_of_threads(prepared: Prepared, n_jobs: int = 2) -> list[dict[str, Any]]:
-    """The result rows without their seconds, trained in this process."""
+def filled(setup: Prepared, store: Store, n_jobs: int = 1, **more: Any) -> Results | None:
+    """The results of a comparison that fills a store, trained in this process."""
     with open_backend("threading", n_jobs) as backend:
-        return timeless(compare_all([prepared], Store(), backend))
+        return compare_all([setup], store, backend, **more)
+
+
+def rows_of_threads(setup: Prepared, n_jobs: int = 2) -> list[dict[str, Any]]:
+    """The result rows without their seconds, trained in this process."""
+    return timeless(filled(setup, Store(), n_jobs))
 
 
 def easy() -> Dataset:

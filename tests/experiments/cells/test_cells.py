@@ -25,13 +25,10 @@ from boostsample.experiments.cells.training import (
 )
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_file import FORMAT
 from boostsample.records import Term
-from tests.experiments.small_runs import thirds
+from tests.experiments.small_runs import prepared, thirds
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +40,8 @@ def trained(
     data: Dataset, strategy: str = "mas-naive", **settings: Any
 ) -> tuple[TrainingSplit, Cell]:
     usual: dict[str, Any] = {"marks": (3, 20), "repeats": 1, "history": True}
-    plan = Plan(strategies=parse_names(strategy), **{**usual, **settings})
-    prepared = prepare(data, plan)
-    ((task,),) = task_groups(prepared)
-    split = TrainingSplit(prepared, 0)
+    split = TrainingSplit(prepared(data, strategy, **{**usual, **settings}), 0)
+    ((task,),) = task_groups(split.prepared)
     return split, train_cell(split, task, TrainingWatch())
 
 
@@ -115,14 +110,14 @@ def assert_same_terms(rounds: Sequence[Sequence[Term]], want: Sequence[Sequence[
 
 def fresh_booster(split: TrainingSplit, data: Dataset) -> Booster:
     plan = split.prepared.plan
-    ((task,),) = task_groups(prepare(data, plan))
+    ((task,),) = task_groups(split.prepared)
     return split.booster(task, task.variant.stream(data.name, plan.seed, 0))
 
 
 @pytest.mark.parametrize("strategy", ["mas-naive", "laminating", "full"])
 def test_a_cell_can_be_scored_anew_without_training(data: Dataset, strategy: str) -> None:
     split, cell = trained(data, strategy, history=False)
-    ((task,),) = task_groups(prepare(data, split.prepared.plan))
+    ((task,),) = task_groups(split.prepared)
     wanted = replace(task, points=(5, 6, 11), marks=(5, 20))
     assert not cell.has(wanted.points, wanted.marks, history=False)
     scored = train_cell(split, wanted, TrainingWatch(), cell)

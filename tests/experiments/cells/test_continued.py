@@ -12,30 +12,25 @@ import pytest
 
 from boostsample.experiments.cells.cell_file import Cell, read_cell_file
 from boostsample.experiments.cells.store import FolderStore, Store
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.comparison import compare_all, open_backend
 from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump
 from boostsample.step import Step
+from tests.experiments import small_runs
 
 FEW, MANY = (5,), (5, 8)
 STRATEGIES = "uniform-naive:n_features=2,ucb,epsilon-greedy,mas-1q,mas-naive,laminating"
 
 
 def prepared_for(marks: tuple[int, ...], strategies: str = STRATEGIES, **more: Any) -> Prepared:
-    settings = {"repeats": 1, "history": True, **more}
-    plan = Plan(strategies=parse_names(strategies), marks=marks, **settings)
-    return prepare(load_dataset("chess(d=4,n=40)"), plan)
+    settings = {"marks": marks, "repeats": 1, "history": True, **more}
+    return small_runs.prepared("chess(d=4,n=40)", strategies, **settings)
 
 
 def filled(prepared: Prepared, store: Store) -> Results:
-    with open_backend("threading", 1) as backend:
-        comparison = compare_all([prepared], store, backend)
+    comparison = small_runs.filled(prepared, store)
     assert comparison is not None
     return comparison
 

@@ -12,21 +12,19 @@ from boostsample.errors import SettingError
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import rounds_of_regret, task_groups
 from boostsample.experiments.cells.training import TrainingSplit, TrainingWatch, train_cell
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.run.comparison import compare_all, open_backend
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.plan.variants import Variant
 from boostsample.loop.booster import Booster
+from tests.experiments import small_runs
 from tests.experiments.conftest import CommandLine
 
 TREE = "tree:n_leaves=4"
 
 
-def plan(**settings: Any) -> Plan:
-    names = parse_names("full,uniform-naive:n_features=1")
-    usual: dict[str, Any] = {"strategies": names, "marks": (3, 9), "repeats": 1}
-    return Plan(**{**usual, **settings})
+def prepared_for(**settings: Any) -> Prepared:
+    names, usual = "full,uniform-naive:n_features=1", {"marks": (3, 9), "repeats": 1}
+    return small_runs.prepared("chess(d=3,J=3,n=80)", names, **{**usual, **settings})
 
 
 def naive_best_edge(
@@ -49,7 +47,7 @@ def naive_best_edge(
 
 
 def test_the_best_edge_is_that_of_the_definition() -> None:
-    split = TrainingSplit(prepare(load_dataset("chess(d=3,J=3,n=80)"), plan()), 0)
+    split = TrainingSplit(prepared_for(), 0)
     Y = split.labels
     bins = np.array([split.bank.column(j)[split.train_rows] for j in range(split.bank.n_features)])
     booster = Booster(
@@ -66,7 +64,7 @@ def test_the_best_edge_is_that_of_the_definition() -> None:
 
 def test_the_regret_of_a_tree_is_that_of_its_root() -> None:
     """The first search of a round is that of the root, with the weights before the round."""
-    prepared = prepare(load_dataset("chess(d=3,J=3,n=80)"), plan(regret=1, learner=TREE))
+    prepared = prepared_for(regret=1, learner=TREE)
     split = TrainingSplit(prepared, 0)
     Y = split.labels
     bins = np.array([split.bank.column(j)[split.train_rows] for j in range(split.bank.n_features)])
@@ -86,10 +84,9 @@ def test_the_regret_of_a_tree_is_that_of_its_root() -> None:
 
 @pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=4"])
 def test_a_run_has_the_same_key_and_bits_with_regret(learner: str) -> None:
-    data = load_dataset("chess(d=3,J=3,n=80)")
     cells = []
     for settings in ({}, {"regret": 2}):
-        prepared = prepare(data, plan(learner=learner, **settings))
+        prepared = prepared_for(learner=learner, **settings)
         ((task,), (other,)) = task_groups(prepared)
         cells.append(
             [
@@ -118,17 +115,12 @@ def test_a_run_has_the_same_key_and_bits_with_regret(learner: str) -> None:
 
 
 def test_a_cell_without_regret_is_trained_again() -> None:
-    data, store = load_dataset("chess(d=3,J=3,n=80)"), Store()
-    for settings in ({}, {"regret": 0}):
-        prepared = prepare(data, plan(**settings))
-        with open_backend("serial", None) as backend:
-            results = compare_all([prepared], store, backend)
-    assert results is not None
-    assert results.table["regret"].notna().all()
-    with open_backend("serial", None) as backend:
-        longer = compare_all([prepare(data, plan(regret=0, marks=(3, 9, 20)))], store, backend)
-    assert longer is not None
-    assert longer.table["regret"].notna().all()
+    store = Store()
+    small_runs.filled(prepared_for(), store)
+    for marks in ((3, 9), (3, 9, 20)):
+        results = small_runs.filled(prepared_for(regret=0, marks=marks), store)
+        assert results is not None
+        assert results.table["regret"].notna().all()
 
 
 def test_where_it_is_not_defined() -> None:
@@ -139,9 +131,9 @@ def test_where_it_is_not_defined() -> None:
         {"bank": Variant("lazy")},
     ):
         with pytest.raises(SettingError, match="regret is measured with the"):
-            plan(regret=0, **settings)
+            Plan(regret=0, **settings)
     with pytest.raises(SettingError, match="regret"):
-        plan(regret=-1)
+        Plan(regret=-1)
 
 
 def test_the_command_says_that_it_is_not_charged(cli: CommandLine) -> None:

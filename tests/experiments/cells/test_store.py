@@ -18,33 +18,21 @@ from boostsample.experiments.cells import store as claims_module
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Claims, FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import parse_names
-from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.run.comparison import JobShare, Schedule, compare_all, open_backend
-from tests.experiments.small_runs import timeless
+from boostsample.experiments.plan.prepared import Prepared
+from boostsample.experiments.run.comparison import JobShare, Schedule
+from tests.experiments import small_runs
+from tests.experiments.small_runs import filled, timeless
 
 
 @pytest.fixture(scope="module")
 def prepared() -> Prepared:
-    return prepared_for("uniform-naive:n_features=2,laminating")
-
-
-def prepared_for(strategies: str, **settings: Any) -> Prepared:
-    plan = Plan(strategies=parse_names(strategies), marks=(2, 6), repeats=2, **settings)
-    return prepare(load_dataset("chess(d=4,n=80)"), plan)
+    names = "uniform-naive:n_features=2,laminating"
+    return small_runs.prepared("chess(d=4,n=80)", names, marks=(2, 6), repeats=2)
 
 
 @pytest.fixture(scope="module")
 def undisturbed(prepared: Prepared) -> list[dict[str, Any]]:
     return timeless(filled(prepared, Store()))
-
-
-def filled(prepared: Prepared, store: Any, shard: JobShare | None = None) -> Results | None:
-    with open_backend("threading", 1) as backend:
-        return compare_all([prepared], store, backend, shard=shard)
 
 
 def tasks_of(prepared: Prepared) -> list[CellTask]:
@@ -198,7 +186,8 @@ def test_what_killed_processes_left_is_swept_away_later(tmp_path: Path) -> None:
 def test_shards_together_are_the_whole(
     prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    ends = [filled(prepared, FolderStore(tmp_path), JobShare(index, 3)) for index in (3, 1, 2)]
+    shares = (JobShare(index, 3) for index in (3, 1, 2))
+    ends = [filled(prepared, FolderStore(tmp_path), shard=share) for share in shares]
     assert ends[0] is ends[1] is None
     assert timeless(ends[2]) == undisturbed
 
@@ -308,9 +297,8 @@ def test_cells_of_another_process_are_waited_for(
     theirs = FolderStore(tmp_path)
     cell = first.load(task)
     assert cell is not None
-    claim = tmp_path / "cells" / f"{task.file_name}.claim"
-    claim.write_text(
-        json.dumps({"place": claims_module._place(), "process": living.pid, "id": "x"})
+    claim = foreign_claim(tmp_path, living.pid).rename(
+        tmp_path / "cells" / f"{task.file_name}.claim"
     )
     trained = count_training(monkeypatch)
     monkeypatch.setattr("boostsample.experiments.run.comparison._CHECK_AGAIN", 0.05)
@@ -320,8 +308,7 @@ def test_cells_of_another_process_are_waited_for(
             theirs.save(task, cell)
             claim.unlink()
 
-    with open_backend("threading", 1) as backend:
-        results = compare_all([prepared], FolderStore(tmp_path), backend, progress)
+    results = filled(prepared, FolderStore(tmp_path), progress=progress)
     assert timeless(results) == undisturbed
     assert task.key not in trained
     assert len(trained) == 3

@@ -12,13 +12,12 @@ from boostsample.experiments.cells.tasks import curve_points, task_groups
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results import read_results
 from boostsample.experiments.run.comparison import JobShare
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
+from tests.experiments.small_runs import prepared
 from tests.paths import RESULTS, needs_results
 
 # Stored cells are found by these keys: a change makes all of them unusable.
@@ -47,9 +46,8 @@ def data() -> Dataset:
 
 
 def keys(data: Dataset, strategies: str = "laminating", **settings: Any) -> list[str]:
-    usual: dict[str, Any] = {"marks": (3, 9), "repeats": 2}
-    plan = Plan(strategies=parse_names(strategies), **{**usual, **settings})
-    return [task.key for group in task_groups(prepare(data, plan)) for task in group]
+    setup = prepared(data, strategies, **{"marks": (3, 9), "repeats": 2, **settings})
+    return [task.key for group in task_groups(setup) for task in group]
 
 
 def test_keys_are_those_of_kept_cells() -> None:
@@ -149,11 +147,11 @@ def test_data_change_the_key(data: Dataset) -> None:
 
 
 def test_the_name_of_a_file_changes_no_split_and_no_stream(data: Dataset, tmp_path: Path) -> None:
-    plan = Plan(strategies=parse_names("laminating,uniform-naive"), marks=(3,), repeats=2)
-    streams = []
+    names, streams = "laminating,uniform-naive", []
     for name in ("one.csv", "two.csv"):
         np.savetxt(tmp_path / name, np.column_stack([data.X, data.y]), delimiter=",")
-        groups = task_groups(prepare(load_dataset(tmp_path / name), plan))
+        read = load_dataset(tmp_path / name)
+        groups = task_groups(prepared(read, names, marks=(3,), repeats=2))
         facts = [task.facts for group in groups for task in group]
         streams.append([(fact["split"], fact["stream"]) for fact in facts])
     assert streams[0] == streams[1]
@@ -178,8 +176,7 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
             return Foreign(**{"hidden": default, **settings})
 
         monkeypatch.setattr(variants_module, "make_strategy", make)
-        plan = Plan(strategies=(Variant("foreign"),), marks=(3,), repeats=1)
-        return task_groups(prepare(data, plan))[0][0]
+        return task_groups(prepared(data, "foreign", marks=(3,), repeats=1))[0][0]
 
     first, other = facts(7), facts(8)
     assert first.key != other.key
@@ -189,21 +186,16 @@ def test_defaults_and_foreign_code_are_part_of_the_key(
 
 
 def test_file_names_are_readable(data: Dataset) -> None:
-    plan = Plan(strategies=parse_names("laminating:scheme=distinct"), marks=(3,), repeats=1)
-    ((task,),) = task_groups(prepare(data, plan))
+    name = "laminating:scheme=distinct"
+    ((task,),) = task_groups(prepared(data, name, marks=(3,), repeats=1))
     stem = "chess-d=4-J=3-L=3-n=80-laminating-scheme=distinct-r0"
     assert task.file_name == f"{stem}-{task.key}.npz"
     assert task.name == "laminating:scheme=distinct of chess(d=4,J=3,L=3,n=80), repetition 0"
 
 
 def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Dataset) -> None:
-    plan = Plan(
-        strategies=parse_names("uniform-naive:n_features=1|2|3"),
-        marks=(2, 50, 100),
-        repeats=1,
-        tune=True,
-    )
-    (group,) = task_groups(prepare(data, plan))
+    settings = {"marks": (2, 50, 100), "repeats": 1, "tune": True}
+    (group,) = task_groups(prepared(data, "uniform-naive:n_features=1|2|3", **settings))
     assert set(group[0].points) == {2, 16, 33, 50, 100, *curve_points(100)}
 
 

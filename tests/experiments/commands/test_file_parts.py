@@ -10,11 +10,8 @@ import pytest
 from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.cells.training import TrainingSplit, TrainingWatch, train_cell
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import read_results
+from tests.experiments import small_runs
 from tests.experiments.conftest import CommandLine
 from tests.test_file_names import STRATEGY
 
@@ -111,8 +108,8 @@ def test_faults_name_file_and_line(cli: CommandLine) -> None:
 
 
 def test_a_file_that_is_edited_during_a_comparison_ends_it() -> None:
-    plan = Plan(strategies=parse_names("folder/my_file.py:Mine"), marks=(2,), repeats=1)
-    prepared = prepare(load_dataset("chess(d=3,n=60)"), plan)
+    name = "folder/my_file.py:Mine"
+    prepared = small_runs.prepared("chess(d=3,n=60)", name, marks=(2,), repeats=1)
     ((task,),) = task_groups(prepared)
     split = TrainingSplit(prepared, 0)
     train_cell(split, task, TrainingWatch())

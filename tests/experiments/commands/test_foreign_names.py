@@ -14,15 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample import registry
 from boostsample.experiments.cells.tasks import task_groups
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.family import Family, check_examples
 from boostsample.learner import Learner, Targets
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
+from tests.experiments import small_runs
 from tests.experiments.conftest import CommandLine
 
 
@@ -155,9 +153,8 @@ def test_faults_of_foreign_code_are_named(cli: CommandLine, method: str) -> None
 
 def test_cells_know_foreign_code() -> None:
     def facts(**settings: Any) -> Any:
-        data = load_dataset("chess(d=3,n=60)")
-        plan = Plan(strategies=parse_names("first"), repeats=1, **settings)
-        return task_groups(prepare(data, plan))[0][0].facts
+        setup = small_runs.prepared("chess(d=3,n=60)", "first", repeats=1, **settings)
+        return task_groups(setup)[0][0].facts
 
     foreign = facts(learner="best-of", families=parse_names("minus"))
     assert foreign["learner_class"]["class"] == f"{__name__}.BestOf"

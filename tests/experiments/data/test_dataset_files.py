@@ -216,11 +216,11 @@ def test_sparse_files_of_one_matrix_are_one_data_set(tmp_path: Path) -> None:
         assert data.columns == (None if data.name == "x" else tuple(names.tolist()))
         assert data.split(0, 3)[1].tolist() == one.split(0, 3)[1].tolist()
         if data.is_sparse:
-            assert prepare(data, plan).digest == prepare(one, plan).digest
+            assert prepare(data, plan).data.digest == prepare(one, plan).data.digest
     other = sparse.csr_array((saved.data, saved.indices[::-1].copy(), saved.indptr), saved.shape)
     sparse.save_npz("x.npz", other)
     changed = load_dataset("x.npz:label=y.npy")
-    assert prepare(changed, plan).digest != prepare(one, plan).digest
+    assert prepare(changed, plan).data.digest != prepare(one, plan).data.digest
 
 
 @pytest.mark.parametrize(
@@ -259,10 +259,10 @@ def test_variants_and_genes(text: str, shape: Any, classes: tuple[str, ...]) -> 
     assert data.columns is not None
     assert len(set(data.columns)) == shape[1]
     plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1)
-    assert prepare(data, plan).digest == prepare(again, plan).digest
+    assert prepare(data, plan).data.digest == prepare(again, plan).data.digest
     if not data.is_sparse:
         other = replace(data, X=data.X[::-1])
-        assert prepare(other, plan).digest != prepare(data, plan).digest
+        assert prepare(other, plan).data.digest != prepare(data, plan).data.digest
 
 
 @pytest.mark.parametrize(

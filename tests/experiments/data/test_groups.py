@@ -96,9 +96,9 @@ def test_groups_are_part_of_the_key() -> None:
     data, plan = ranked(), Plan(strategies=parse_names("full"), marks=(2,))
     assert data.groups is not None
     sets = data, replace(data, groups=data.groups + 1), replace(data, groups=None)
-    digests = [prepare(each, plan).digest for each in sets]
+    digests = [prepare(each, plan).data.digest for each in sets]
     assert len(set(digests)) == 3
-    assert prepare(ranked(), plan).digest == digests[0]
+    assert prepare(ranked(), plan).data.digest == digests[0]
 
 
 def test_metrics_are_those_of_the_test_groups() -> None:

@@ -13,9 +13,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.curves import comparison_figure, curves_figure
 from boostsample.experiments.plots.drawing import (
     STYLE,
@@ -42,8 +39,8 @@ from tests.experiments import fake_results
 
 @pytest.fixture(scope="module")
 def comparison() -> Results:
-    plan = Plan(strategies=parse_names("full,laminating"), marks=(5, 20), repeats=2)
-    return compare(load_dataset("diagonal(d=4,n=100)"), plan)
+    strategies = ["full", "laminating"]
+    return compare("diagonal(d=4,n=100)", strategies=strategies, rounds=[5, 20], repeats=2)
 
 
 def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> None:

@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.plots.curves import axis_figure
 from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results
@@ -96,12 +93,9 @@ def test_runs_in_several_setups_are_one_comparison(monkeypatch: pytest.MonkeyPat
         return told_apart(values, **settings)
 
     monkeypatch.setattr(score_tables, "told_apart", seen)
-    plan = Plan(
-        strategies=parse_names("full,uniform-naive"),
-        marks=(2, 5),
-        axes={"budget": ("1N", "2N", "3N")},
-    )
-    (joined,) = joined_results([compare(load_dataset("digits"), plan)])
+    names, budgets = ["full", "uniform-naive"], ["1N", "2N", "3N"]
+    several = compare("digits", strategies=names, budget=budgets, rounds=[2, 5])
+    (joined,) = joined_results([several])
     (table,) = result_table([joined], "loss")
     full = [f"full (budget={budget})" for budget in ("1N", "2N", "3N")]
     assert set(ranking([joined]).labels) == {*table.header[1:]} - set(full[1:])

@@ -17,7 +17,6 @@ from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import (
     FORMAT,
     FORMAT_OF_SETUPS,
@@ -32,13 +31,8 @@ from boostsample.files.atomic import atomic_file
 
 @pytest.fixture(scope="module")
 def comparison() -> Results:
-    plan = Plan(
-        strategies=parse_names("uniform-naive:n_features=2,laminating"),
-        marks=(2, 4),
-        repeats=2,
-        history=True,
-    )
-    return compare(load_dataset("chess(d=3,n=60)"), plan)
+    names = ["uniform-naive:n_features=2", "laminating"]
+    return compare("chess(d=3,n=60)", strategies=names, rounds=[2, 4], repeats=2, history=True)
 
 
 @pytest.fixture

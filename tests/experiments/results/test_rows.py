@@ -12,8 +12,6 @@ import pytest
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
@@ -37,9 +35,8 @@ def comparison() -> Results:
     X = rng.normal(size=(150, 7)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [-0.7, 0.7]).astype(np.int64)
     data = Dataset("noisy", X, y, ("a", "b", "c"), n_train=100)
-    names = parse_names(f"uniform-naive:n_features=2,mas-naive,{TUNED}")
-    plan = Plan(strategies=names, marks=MARKS, repeats=2, tune=True, history=True)
-    return compare(data, plan)
+    names = ["uniform-naive:n_features=2", "mas-naive", TUNED]
+    return compare(data, strategies=names, rounds=MARKS, repeats=2, tune=True, history=True)
 
 
 def curve(comparison: Results, label: str, repetition: int = 0) -> list[dict[str, Any]]:

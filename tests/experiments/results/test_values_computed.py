@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from boostsample.errors import DataError
-from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.run.comparison import compare
@@ -20,15 +18,11 @@ from boostsample.records import family_infos
 
 
 def results(form: str) -> Results:
-    plan = Plan(
-        strategies=parse_names("uniform-naive,laminating"),
-        marks=(3, 10),
-        repeats=1,
-        families=parse_names("identity,patches"),
-        bank=Variant(form, {}),
-        history=True,
-    )
-    return compare(load_dataset("digits"), plan)
+    names: dict[str, Any] = {
+        "strategies": ["uniform-naive", "laminating"],
+        "families": ["identity", "patches"],
+    }
+    return compare("digits", **names, rounds=[3, 10], repeats=1, bank=form, history=True)
 
 
 def test_the_column_adds_up_the_history() -> None:

@@ -15,22 +15,21 @@ from boostsample.experiments.cells.training import (
     warm_up_training,
 )
 from boostsample.experiments.common.progress import ProgressDisplay
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.run.comparison import Job, compare_all, open_backend, seconds_left
 from boostsample.learners import Learner, Targets
 from boostsample.registry import LEARNERS
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
+from tests.experiments import small_runs
 from tests.experiments.small_runs import thirds, with_strategy
 
 
 def prepared_for(strategies: str = "laminating", name: str = "thirds", **plan: Any) -> Prepared:
     settings: dict[str, Any] = {"marks": (5,), "repeats": 2, **plan}
-    made = Plan(strategies=parse_names(strategies), **settings)
-    return prepare(replace(thirds(), name=name), made)
+    return small_runs.prepared(replace(thirds(), name=name), strategies, **settings)
 
 
 def first_task(prepared: Prepared) -> CellTask:
@@ -101,8 +100,8 @@ def test_each_data_set_and_plan_is_warmed_up_once() -> None:
 @pytest.fixture
 def jobs() -> list[Job]:
     """Two of laminating, two of full, 100 rounds each."""
-    plan = Plan(strategies=parse_names("laminating,full"), marks=(100,), repeats=2)
-    prepared = prepare(load_dataset("chess(d=3,n=60)"), plan)
+    names = "laminating,full"
+    prepared = small_runs.prepared("chess(d=3,n=60)", names, marks=(100,), repeats=2)
     return [Job(task) for group in task_groups(prepared) for task in group]
 
 

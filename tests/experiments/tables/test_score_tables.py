@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 
 from boostsample.errors import SettingError
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.metrics import METRICS
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.significance import holm, paired_test
 from boostsample.experiments.results.titles import label_of
@@ -171,9 +168,9 @@ def test_transposed_twice_is_the_same_cells() -> None:
 
 @pytest.fixture(scope="module")
 def comparison() -> Results:
-    names = "full,uniform-naive:n_features=2,ucb:n_features=2:exploration=0.1|2:reward_scale=1"
-    plan = Plan(strategies=parse_names(names), marks=(2, 9), repeats=3, tune=True)
-    return compare(load_dataset("chess(d=3,n=60)"), plan)
+    bandit = "ucb:n_features=2:exploration=0.1|2:reward_scale=1"
+    names = ["full", "uniform-naive:n_features=2", bandit]
+    return compare("chess(d=3,n=60)", strategies=names, rounds=[2, 9], repeats=3, tune=True)
 
 
 def test_a_real_comparison_has_the_cells_of_its_own_tables(comparison: Results) -> None:
