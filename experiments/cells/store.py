@@ -142,10 +142,6 @@ def key_of_file(name: str) -> str:
     return name.removesuffix(".npz").rpartition("-")[2]
 
 
-def _planned(cell: Cell) -> int:
-    return int(cell.facts["n_rounds"])
-
-
 class Store:
     """Cells by their tasks, in memory; subclasses keep them elsewhere and share them."""
 
@@ -166,7 +162,8 @@ class Store:
 
     def begun(self, task: CellTask) -> Cell | None:
         """The longest usable cell of the run of a task with fewer rounds; None if there is none."""
-        return max(self._shorter(task).values(), key=_planned, default=None)
+        shorter = self._shorter(task).values()
+        return max(shorter, key=lambda cell: int(cell.facts["n_rounds"]), default=None)
 
     def _shorter(self, task: CellTask) -> Mapping[str, Cell]:
         """The usable cells of the run of a task with fewer rounds, by the names of their files."""

@@ -14,11 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
-from boostsample.experiments.data.table_reader import (
-    file_suffix,
-    label_values,
-    number_classes,
-)
+from boostsample.experiments.data.table_reader import label_values, number_classes
 from boostsample.files.atomic import readable_file
 from boostsample.formats.sparse_files import (
     MATRIX_PARTS,
@@ -63,11 +59,6 @@ class MatrixFile(NamedTuple):
     n_train: int | None = None
     labels: tuple[str, ...] = ()
     groups: NDArray[np.int64] | None = None
-
-
-def matrix_kind(path: Path) -> str | None:
-    """The kind of a file of one matrix by its suffix; None for other files."""
-    return MATRIX_SUFFIXES.get(file_suffix(path))
 
 
 def read_matrix_file(

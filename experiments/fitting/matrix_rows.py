@@ -13,11 +13,15 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.matrix_files import (
     MATRIX_OPTIONS,
+    MATRIX_SUFFIXES,
     MatrixFile,
-    matrix_kind,
     read_matrix_file,
 )
-from boostsample.experiments.data.table_reader import check_file_option, split_data_text
+from boostsample.experiments.data.table_reader import (
+    check_file_option,
+    file_suffix,
+    split_data_text,
+)
 from boostsample.families.columns import sparse_columns
 from boostsample.models.importances import feature_columns
 
@@ -126,12 +130,11 @@ def read_matrix_rows(
     DataError if the file has other columns than the model was fitted on; svmlight may have fewer.
     """
     kind, file, _ = _kind(path)
-    width = getattr(model, "n_features_in_", None)
-    width = width if kind == "svmlight" else None
+    n_columns = getattr(model, "n_features_in_", None)
+    width = n_columns if kind == "svmlight" else None
     matrix = read_matrix(path, target, needs_labels=needs_labels, n_columns=width)
     names = column_names(model)
     if names is None:
-        n_columns = getattr(model, "n_features_in_", None)
         if matrix.X.ndim == 2 and n_columns is not None and matrix.X.shape[1] != n_columns:
             raise DataError(
                 f"{file} must have the {n_columns:,} columns that the model was fitted on, got "
@@ -196,7 +199,7 @@ def _kind(path: str | Path) -> tuple[str | None, Path, dict[str, str]]:
     """The kind of a file of a matrix or None, its path, and its options."""
     text, written = split_data_text(path) if isinstance(path, str) else (path, {})
     file = Path(text).expanduser()
-    kind = written.get("kind", matrix_kind(file))
+    kind = written.get("kind", MATRIX_SUFFIXES.get(file_suffix(file)))
     if kind not in MATRIX_OPTIONS:
         return None, file, written
     written.pop("kind", None)

@@ -79,19 +79,14 @@ class TrainingTable:
         """What it holds, in words."""
         counts = zip(*np.unique(self.y, return_counts=True), strict=True)
         classes = [f"{name} {count:,}" for name, count in counts]
-        shown = ", ".join(classes[:_SHOWN]) + (", ..." if len(classes) > _SHOWN else "")
-        target = f"{self.target}: {len(classes):,} classes: {shown}"
+        target = f"{self.target}: {len(classes):,} classes: {_listed(classes)}"
         if not is_frame(self.X):
             return [*map(printable, [*matrix_lines(self.path, self.X), target])]
-        kinds: dict[str, list[str]] = {"of numbers": [], "of dates": [], "of categories": []}
+        kinds: dict[str, list[str]] = {"numbers": [], "dates": [], "categories": []}
         for name, dtype in zip(self.X.columns, self.X.dtypes, strict=True):
-            date = "of dates" if _is_date(dtype) else "of categories"
-            kinds["of numbers" if is_number(dtype) else date].append(name)
-        parts = []
-        for kind, names in kinds.items():
-            if names:
-                listed = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
-                parts.append(f"{len(names):,} {kind} ({listed})")
+            kind = "dates" if _is_date(dtype) else "categories"
+            kinds["numbers" if is_number(dtype) else kind].append(name)
+        parts = [f"{len(of):,} of {kind} ({_listed(of)})" for kind, of in kinds.items() if of]
         missing = int(self.X.isna().to_numpy().sum())
         lines = [
             f"{self.path.name}: {len(self.X):,} rows; columns: {', '.join(parts)}"
@@ -108,6 +103,10 @@ class TrainingTable:
                 more = f", ... ({len(names):,} in all)" if len(names) > _LISTED else ""
                 lines.append(f"{shared}: {listed}{more}; --drop leaves such columns out")
         return [printable(line) for line in lines]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 
 def read_training_table(
@@ -234,8 +233,10 @@ def _table_rows(
     if target is not None and isinstance(model.classes_[0], str):
         texts.append(target)
     frame = read_table(path, label=target, category=texts, only=names)
-    X = _take_columns(frame, list(names), file)
-    return X, None if target is None else split_label(frame, target, file)[1]
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise missing_columns(file, len(names), missing)
+    return frame[list(names)], None if target is None else split_label(frame, target, file)[1]
 
 
 def predictions(
@@ -379,14 +380,6 @@ def _rows_at(X: Any, rows: NDArray[Any]) -> Any:
 def _file_of(path: str | Path) -> Path:
     """The file of a path that may end in options."""
     return Path(split_data_text(path)[0]) if isinstance(path, str) else path
-
-
-def _take_columns(frame: Any, names: Sequence[str], where: Path) -> Any:
-    """The columns of a table that a model needs, in its order; DataError if one is missing."""
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        raise missing_columns(where, len(names), missing)
-    return frame[list(names)]
 
 
 def importance_table(

@@ -129,7 +129,12 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
         [_variant_entry(undrawn[v.label]) for v in data_plan.variants] for data_plan in prepared
     ]
     of_data = prepared[:: len(plan.setups)]  # the first setup of each data set
-    families = [_families_entry(data_plan) for data_plan in of_data]
+    families = [
+        [family.name for family in setup.families]
+        if setup.plan.families is None
+        else list(map(_variant_entry, setup.plan.families))
+        for setup in of_data
+    ]
     shared = all(names == families[0] for names in families)
     data: list[Any] = []
     for source, data_plan, names in zip(plan.data, of_data, families, strict=True):
@@ -166,12 +171,6 @@ def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:
             values = [v.label if isinstance(v, Variant) else v for v in plan.axes[name]]
             entries[key] = values
     return {key: value for key, value in entries.items() if value is not None}
-
-
-def _families_entry(prepared: Prepared) -> list[Any]:
-    if prepared.plan.families is None:
-        return [family.name for family in prepared.families]
-    return [_variant_entry(variant) for variant in prepared.plan.families]
 
 
 def _variant_entry(variant: Variant) -> str | dict[str, Any]:

@@ -480,6 +480,18 @@ def facts_of_comparison(folders: Sequence[Results], sources: Sequence[Results]) 
     ]
 
 
+def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    looks = f"{settings['budget']} looks".replace("N", " N").replace(":", " ")
+    return (
+        learner_label(settings),
+        f"{settings['rounds'][-1]:,}",
+        f"{settings['repeats']:,}",
+        "10 N looks (full: all it needs)" if settings["budget"] is None else looks,
+        str(settings["weights"]),
+        str(settings["seed"]),
+    )
+
+
 def _data_row(data: Mapping[str, Any]) -> tuple[str, ...]:
     total = sum(family["n_features"] for family in data["families"])
     families = ", ".join(
@@ -549,20 +561,6 @@ def _description(name: str) -> str:
     except BoostSampleError:  # its distribution is not installed here
         return "of another distribution"
     return (inspect.getdoc(module) or "").partition("\n")[0].rstrip(".")
-
-
-def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
-    budget = settings["budget"]
-    return (
-        learner_label(settings),
-        f"{settings['rounds'][-1]:,}",
-        f"{settings['repeats']:,}",
-        "10 N looks (full: all it needs)"
-        if budget is None
-        else f"{budget} looks".replace("N", " N").replace(":", " "),
-        str(settings["weights"]),
-        str(settings["seed"]),
-    )
 
 
 def facts_to_repeat(source: Results, several: bool) -> list[Item]:

@@ -172,9 +172,8 @@ def score_choices(
     _check_complete(test, "test")
     scores: list[ChoiceScore] = []
     for setup, of_setup in itertools.groupby(choices, key=lambda choice: choice.setup):
-        listed = list(of_setup)
-        known = _in_setup(validation, setup)
-        scores += _scored(listed, known, _in_setup(test, setup))
+        known, tested = _in_setup(validation, setup), _in_setup(test, setup)
+        scores += _scored(list(of_setup), known, tested)
     return scores
 
 

@@ -11,11 +11,10 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from boostsample.errors import SettingError, printable, unknown
+from boostsample.errors import printable
 from boostsample.experiments.tables.latex import column_parts, to_latex
 from boostsample.experiments.tables.tables import BEST, TIED, ScoreTable, Table
 
@@ -193,19 +192,3 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format(".csv", to_csv),
 }
 """The formats of ``boostsample table``, by name."""
-
-
-def chosen_format(
-    name: str | None, file: str | None, known: Collection[str] = tuple(FORMATS)
-) -> str:
-    """One of the `known` formats, by default that of the ending of `file`, of neither text."""
-    endings = {FORMATS[form].ending: form for form in known}
-    ending = ".txt" if file is None else Path(file).suffix.lower()
-    if not name and ending not in endings:
-        raise SettingError(
-            f"the file of tables must end in one of {', '.join(endings)}, got '{file}'"
-        )
-    name = name or endings[ending]
-    if name not in known:
-        raise unknown("format", name, known)
-    return name

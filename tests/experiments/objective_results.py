@@ -148,12 +148,9 @@ def collect(results: Path) -> None:
     parts = []
     for path in sorted(results.glob("*/table.csv")):
         rows = pd.read_csv(path)
-        name, objective, learner = path.parent.name.rsplit("-", 1)[0], "", ""
-        learner = path.parent.name.rsplit("-", 1)[1]
-        objective = next(
-            key for key in sorted(OBJECTIVES, key=len, reverse=True) if name.endswith(f"-{key}")
-        )
-        marks = [int(mark) for mark in GROUPS[name.removesuffix(f"-{objective}")].rounds.split(",")]
+        name, _, learner = path.parent.name.rpartition("-")
+        group, _, objective = name.partition("-")
+        marks = [int(mark) for mark in GROUPS[group].rounds.split(",")]
         rows = rows[rows["stumps"].isin(marks)].assign(objective=objective, learner=learner)
         rows["data"] = rows["data"].str.extract(r"^([^:(]*)", expand=False)
         parts.append(rows)

@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.feature_selection import f_classif
 from sklearn.linear_model import LogisticRegression
 
-from tests.experiments import wide_genotypes, wide_linear, wide_sets, wide_table
+from tests.experiments import classifier_sets, wide_genotypes, wide_linear, wide_sets, wide_table
 from tests.experiments.wide_sets import WideSplit
 
 PRODUCTS: dict[str, Any] = {"n": 600, "d": 3000, "n_useful": 20, "shift": 0.5, "correlation": 0.6}
@@ -199,7 +199,7 @@ def test_lasso_has_the_solution_of_all_columns() -> None:
 
 
 def test_polygenic_scores_are_of_variants_that_are_not_linked(data_dir: Path) -> None:
-    alleles = wide_sets.genotypes(str(data_dir))[:, :1000]
+    alleles = classifier_sets.genotypes(str(data_dir)).X[:, :1000]
     y, causal = wide_sets.liability_labels(alleles, 5, 0.9, seed=0)
     model = wide_linear.PolygenicScore().fit(alleles[:750], y[:750])
     used = wide_sets.standardized(alleles[:750, model.columns_])

@@ -19,6 +19,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from boostsample.experiments.data.datasets import load_dataset
+from tests.experiments import classifier_sets
 
 N_TEST = 500
 """Test rows of made dense tables."""
@@ -65,23 +66,15 @@ def split_rows(
 
 def bladder(data_dir: str | None, seed: int) -> WideSplit:
     """Expression of 22,283 genes in 57 biopsies of three kinds."""
-    arrays = np.load(Path(str(data_dir)) / "wide" / "bladder.npz")
-    return split_rows(arrays["X"].astype(np.float32), arrays["y"], seed, None, test_size=0.25)
-
-
-def genotypes(data_dir: str | None) -> NDArray[np.float32]:
-    """Copies of an allele, 0 to 2, at 28,501 variants of 1,000 people; NaN is missing."""
-    codes = np.load(Path(str(data_dir)) / "wide" / "genotypes.npz")["G"]
-    alleles: NDArray[np.float32] = codes.astype(np.float32)
-    alleles[codes == 9] = np.nan
-    return alleles
+    X, y = classifier_sets.bladder(data_dir)
+    return split_rows(X.astype(np.float32), y, seed, None, test_size=0.25)
 
 
 def phenotypes(
     data_dir: str | None, seed: int, n_causal: int, heritability: float, test_size: float = 0.25
 ) -> WideSplit:
     """The genotypes with cases that are drawn anew for each seed."""
-    alleles = genotypes(data_dir)
+    alleles = classifier_sets.genotypes(data_dir).X
     y, causal = liability_labels(alleles, n_causal, heritability, seed)
     return split_rows(alleles, y, seed, causal, test_size=test_size)
 

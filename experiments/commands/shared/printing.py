@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
@@ -49,18 +50,27 @@ def print_table(table: Table | None) -> None:
 def table_file(
     form: str | None, file: str | None, what: str, known: Collection[str], *, overwrite: bool
 ) -> tuple[str, Path | None]:
-    """The format of tables, and the path of the file to write them to, if any.
+    """The format of tables, one of the `known` ones, and the path of the file to write them to.
 
-    `file` may be None, for standard output. SettingError or DataError if the file cannot be
-    written, or is there and not to `overwrite`.
+    The format is by default that of the ending of `file`, which may be None, for text on standard
+    output. SettingError or DataError if the file cannot be written, or is there and not to
+    `overwrite`.
     """
-    from boostsample.experiments.tables.formats import FORMATS, chosen_format
+    from boostsample.experiments.tables.formats import FORMATS
     from boostsample.files.atomic import check_writable_file
 
-    name = chosen_format(form, file, known)
-    if file is not None:
-        return name, check_writable_file(file, FORMATS[name].ending, what, overwrite=overwrite)
-    return name, None
+    endings = {FORMATS[name].ending: name for name in known}
+    ending = ".txt" if file is None else Path(file).suffix.lower()
+    if not form and ending not in endings:
+        raise SettingError(
+            f"the file of tables must end in one of {', '.join(endings)}, got '{file}'"
+        )
+    name = form or endings[ending]
+    if name not in known:
+        raise unknown("format", name, known)
+    if file is None:
+        return name, None
+    return name, check_writable_file(file, FORMATS[name].ending, what, overwrite=overwrite)
 
 
 def deliver(text: str, path: Path | None, what: str) -> None:

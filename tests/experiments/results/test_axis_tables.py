@@ -93,8 +93,8 @@ def test_runs_in_several_setups_are_one_comparison(monkeypatch: pytest.MonkeyPat
         return told_apart(values, **settings)
 
     monkeypatch.setattr(score_tables, "told_apart", seen)
-    names, budgets = ["full", "uniform-naive"], ["1N", "2N", "3N"]
-    several = compare("digits", strategies=names, budget=budgets, rounds=[2, 5])
+    names, values = ["full", "uniform-naive"], ["1N", "2N", "3N"]
+    several = compare("digits", strategies=names, budget=values, rounds=[2, 5])
     (joined,) = joined_results([several])
     (table,) = result_table([joined], "loss")
     full = [f"full (budget={budget})" for budget in ("1N", "2N", "3N")]
