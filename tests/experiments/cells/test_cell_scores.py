@@ -22,7 +22,6 @@ from boostsample.experiments.cells.training import (
     train_cell,
 )
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant
@@ -30,6 +29,7 @@ from boostsample.families import Columns
 from boostsample.labels import encode, error_percent
 from boostsample.models.model import Model
 from boostsample.records import Term
+from tests.experiments.small_runs import prepared
 from tests.naive_objectives import hamming_decoding, loss_based_decoding
 
 
@@ -66,14 +66,13 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     X = rng.normal(size=(120, 4)).astype(np.float32)
     y = np.digitize(X[:, 0] + X[:, 1], [-0.5, 0.5]).astype(np.int64)
     data = Dataset("three", X, y, ("a", "b", "c"))
-    strategies = (Variant("uniform-naive", {"n_features": 2}),)
     families = (Variant("columns"),)
-    prepared = prepare(data, Plan(strategies, families, marks=(12,), repeats=1))
-    ((task,),) = task_groups(prepared)
-    split = TrainingSplit(prepared, 0)
+    setup = prepared(data, "uniform-naive:n_features=2", families=families, marks=(12,), repeats=1)
+    ((task,),) = task_groups(setup)
+    split = TrainingSplit(setup, 0)
     cell = train_cell(split, replace(task, points=(1, 5), marks=(7, 99)), TrainingWatch())
     terms = [term for of_round in cell.terms() for term in of_round]
-    model, scores = Model(prepared.families, terms, 3), cell.arrays
+    model, scores = Model(setup.families, terms, 3), cell.arrays
     train, test = split.train_rows, split.test_rows
     assert scores["points"].tolist() == [1, 5, 7, 12]
     assert scores["marks"].tolist() == [7, 12]
@@ -93,22 +92,20 @@ def test_scores_are_those_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("decoding", ["loss", "hamming"])
 def test_cells_of_a_code_are_decoded(decoding: str) -> None:
     settings: dict[str, Any] = {"code": "sparse:10", "decoding": decoding, "objective": "real-mh"}
-    strategies = (Variant("uniform-naive"),)
-    families = (Variant("identity"),)
-    how: dict[str, Any] = {"strategies": strategies, "families": families, "marks": (3, 20)}
-    prepared = prepare(load_dataset("digits"), Plan(**how, repeats=2, **settings))
-    codes = [prepared.code(repetition) for repetition in range(2)]
+    settings |= {"families": (Variant("identity"),), "repeats": 2}
+    setup = prepared("digits", "uniform-naive", marks=(3, 20), **settings)
+    codes = [setup.code(repetition) for repetition in range(2)]
     assert codes[0] is not None
     assert codes[1] is not None
     assert not np.array_equal(codes[0].matrix, codes[1].matrix)
-    split = TrainingSplit(prepared, 0)  # splits that are equal are shared
-    ((_, task),) = [[group[0] for group in task_groups(prepared)]]
+    split = TrainingSplit(setup, 0)  # splits that are equal are shared
+    ((_, task),) = [[group[0] for group in task_groups(setup)]]
     cell = train_cell(split, task, TrainingWatch())
-    y, X, test = prepared.data.y, prepared.data.X, split.test_rows
+    y, X, test = setup.data.y, setup.data.X, split.test_rows
     matrix = codes[1].matrix
     np.testing.assert_array_equal(split.boosted_labels(task), matrix[y[split.train_rows]])
     terms = [term for of_round in cell.terms() for term in of_round]
-    model = Model(prepared.families, terms, 10)
+    model = Model(setup.families, terms, 10)
     twin = {"loss": loss_based_decoding, "hamming": hamming_decoding}[decoding]
     for at in (3, 20):
         wrong = twin(model.decision_function(X[test], at), matrix) != y[test]
@@ -116,9 +113,7 @@ def test_cells_of_a_code_are_decoded(decoding: str) -> None:
     assert cell.errors[20] < 70
     n_test = int(np.count_nonzero(matrix[y[test]]))
     assert cell.arrays["margins"][1, -1].sum() == n_test
-    longer = prepare(
-        load_dataset("digits"), Plan(**{**how, "marks": (3, 30)}, repeats=2, **settings)
-    )
+    longer = prepared("digits", "uniform-naive", marks=(3, 30), **settings)
     task = task_groups(longer)[1][0]
     straight = train_cell(TrainingSplit(longer, 0), task, TrainingWatch())
     resumed = train_cell(TrainingSplit(longer, 0), task, TrainingWatch(), cell)

@@ -19,10 +19,8 @@ from boostsample.experiments.commands.cli import main
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.table_reader import split_data_text
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
+from tests.experiments.small_runs import prepared
 from tests.paths import ROOT
 
 NAN = np.nan
@@ -192,6 +190,10 @@ def test_bad_svmlight_is_one_clear_line(tmp_path: Path, text: str, says: str) ->
     refused(DataError, says, load_dataset, path)
 
 
+def digest(data: Dataset) -> str:
+    return prepared(data, "uniform-naive", marks=(2,), repeats=1).data.digest
+
+
 def test_sparse_files_of_one_matrix_are_one_data_set(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = rng.integers(0, 3, (40, 6)) * (rng.random((40, 6)) < 0.3)
@@ -209,18 +211,17 @@ def test_sparse_files_of_one_matrix_are_one_data_set(tmp_path: Path) -> None:
         for text in ("x.npz:label=y.npy", "x.npz:label=y.txt", "all.npz", "dense.npz")
     ]
     assert (one.is_sparse, one.columns, one.classes) == (True, None, ("no", "yes"))
-    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1)
     for data in others:
         np.testing.assert_array_equal(one.X.toarray(), getattr(data.X, "toarray", lambda: table)())
         assert data.y.tolist() == one.y.tolist()
         assert data.columns == (None if data.name == "x" else tuple(names.tolist()))
         assert data.split(0, 3)[1].tolist() == one.split(0, 3)[1].tolist()
         if data.is_sparse:
-            assert prepare(data, plan).data.digest == prepare(one, plan).data.digest
+            assert digest(data) == digest(one)
     other = sparse.csr_array((saved.data, saved.indices[::-1].copy(), saved.indptr), saved.shape)
     sparse.save_npz("x.npz", other)
     changed = load_dataset("x.npz:label=y.npy")
-    assert prepare(changed, plan).data.digest != prepare(one, plan).data.digest
+    assert digest(changed) != digest(one)
 
 
 @pytest.mark.parametrize(
@@ -258,11 +259,9 @@ def test_variants_and_genes(text: str, shape: Any, classes: tuple[str, ...]) -> 
     assert (data.X.shape, data.classes) == (shape, classes)
     assert data.columns is not None
     assert len(set(data.columns)) == shape[1]
-    plan = Plan(strategies=(Variant("uniform-naive"),), marks=(2,), repeats=1)
-    assert prepare(data, plan).data.digest == prepare(again, plan).data.digest
+    assert digest(data) == digest(again)
     if not data.is_sparse:
-        other = replace(data, X=data.X[::-1])
-        assert prepare(other, plan).data.digest != prepare(data, plan).data.digest
+        assert digest(replace(data, X=data.X[::-1])) != digest(data)
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,11 @@ from boostsample.errors import DataError
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.metrics import ndcg, pairwise_loss
-from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
-from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.run.comparison import compare
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
+from tests.experiments.small_runs import prepared
 from tests.problems import bank_of
 
 
@@ -93,25 +91,24 @@ def test_validation_needs_groups_on_both_sides() -> None:
 
 
 def test_groups_are_part_of_the_key() -> None:
-    data, plan = ranked(), Plan(strategies=parse_names("full"), marks=(2,))
+    data = ranked()
     assert data.groups is not None
-    sets = data, replace(data, groups=data.groups + 1), replace(data, groups=None)
-    digests = [prepare(each, plan).data.digest for each in sets]
+    sets = data, replace(data, groups=data.groups + 1), replace(data, groups=None), ranked()
+    digests = [prepared(each, "full", marks=(2,)).data.digest for each in sets]
     assert len(set(digests)) == 3
-    assert prepare(ranked(), plan).data.digest == digests[0]
+    assert digests[3] == digests[0]
 
 
 def test_metrics_are_those_of_the_test_groups() -> None:
     data, marks = ranked(), (1, 5)
     assert data.groups is not None
-    plan = Plan(strategies=parse_names("full"), marks=marks, repeats=1)
-    rows = {row["stumps"]: row for row in compare(data, plan).curves}
+    setup = prepared(data, "full", marks=marks, repeats=1)
+    rows = {row["stumps"]: row for row in compare(data, setup.plan).curves}
     train, test = data.split(0, 0)
-    prepared = prepare(data, plan)
     bank = bank_of(data.X, train)
     booster = Booster(bank, train, encode(data.y[train], 2), "full", n_rounds=5, rng=0)
     terms = [term for _ in range(5) for term in booster.next_round().terms]
-    model = Model(prepared.families, terms, 1)
+    model = Model(setup.families, terms, 1)
     for mark in marks:
         scores = model.decision_function(data.X[test], mark).reshape(-1, 1)
         of_test = data.y[test], data.groups[test]
