@@ -147,9 +147,10 @@ def read_csv(path: Path, options: TableOptions) -> LabelledTable:
     if not chunks:
         raise DataError(f"{path} must have at least one row of data, got none")
     _check_names(path, [names[at] for at in chosen.read])
-    columns = {}
+    columns, sizes = {}, [len(chunk) // max(len(first), 1) for chunk in chunks]
     for at in chosen.read:
-        texts = pyarrow.chunked_array([chunk[at] for chunk in chunks])
+        parts = (chunk[at * n : (at + 1) * n] for chunk, n in zip(chunks, sizes, strict=True))
+        texts = pyarrow.chunked_array(list(parts))
         if at in chosen.texts:
             columns[at] = texts.to_pandas()
         elif at == chosen.label:
@@ -411,14 +412,13 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
             yield row
 
 
-def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[list[Any]]:
-    """The stripped fields of some rows as an Arrow array of each column; missing ones are null."""
+def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
+    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null."""
     import pyarrow
 
     while part := list(itertools.islice(rows, max(1, _CHUNK // max(width, 1)))):
         fields = list(itertools.chain.from_iterable(zip(*part, strict=True)))
-        texts = _without_marks(pyarrow.array(fields, pyarrow.string()))
-        yield [texts.slice(at * len(part), len(part)) for at in range(width)]
+        yield _without_marks(pyarrow.array(fields, pyarrow.string()))
 
 
 def _without_marks(texts: Any) -> Any:
