@@ -332,6 +332,11 @@ def _columns(value: Any) -> list[str | int]:
     return [*map(_column, [listed] if isinstance(listed, int) else listed)]
 
 
+def _mark(value: Any) -> str:
+    mark = {"tab": "\t", "space": " "}.get(value, value)
+    return chr(ord(mark))
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError
@@ -351,10 +356,7 @@ _OPTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "drop": ("columns by name or position, as in ID,date", _columns),
     "category": ("columns by name or position, as in ID,date", _columns),
     "header": ("true or false", read_flag),
-    "delimiter": (
-        "one character, or tab or space",
-        lambda value: chr(ord({"tab": "\t", "space": " "}.get(value, value))),
-    ),
+    "delimiter": ("one character, or tab or space", _mark),
     "decimal": ("'.' or ','", lambda value: {".": ".", ",": ","}[value]),
     "multilabel": ("true or false", read_flag),
     "pheno": ("the path of a file of phenotypes", _text),

@@ -124,12 +124,13 @@ def test_a_cell_without_regret_is_trained_again() -> None:
 
 
 def test_where_it_is_not_defined() -> None:
-    for settings in (
+    undefined: tuple[dict[str, Any], ...] = (
         {"learner": "product"},
         {"learner": "tree:min_leaf=2"},
         {"objective": "oc"},
         {"bank": Variant("lazy")},
-    ):
+    )
+    for settings in undefined:
         with pytest.raises(SettingError, match="regret is measured with the"):
             Plan(regret=0, **settings)
     with pytest.raises(SettingError, match="regret"):
