@@ -48,9 +48,10 @@ def check_count(name: str, value: Any, most: int, low: int = 1) -> int:
     return number
 
 
-def check_flag(name: str, value: Any) -> bool:
-    """True or False, of Python or NumPy, as bool, or SettingError."""
-    if not isinstance(value, bool | np.bool_):
+def check_flag(name: str, value: Any, *, numbers: bool = False) -> bool:
+    """True or False, of Python or NumPy, or 1 or 0 with `numbers`, as bool, or SettingError."""
+    is_number = numbers and isinstance(value, int) and value in (0, 1)
+    if not is_number and not isinstance(value, bool | np.bool_):
         raise SettingError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 

@@ -27,7 +27,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_flag, check_integer
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.families.columns import sparse_columns
 from boostsample.family import Family, check_name
@@ -341,7 +341,7 @@ def check_document_settings(
     settings = {
         "ngram_range": (shortest, longest),
         "analyzer": analyzer,
-        "lowercase": bool(lowercase),
+        "lowercase": check_flag("lowercase", lowercase, numbers=True),
     }
     if analyzer == "word":  # scikit-learn warns if it is unused
         settings["token_pattern"] = token_pattern

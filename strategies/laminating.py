@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_flag, check_integer
 from boostsample.errors import SettingError
 from boostsample.rows.sampling_schemes import known_scheme
 from boostsample.step import Step
@@ -70,8 +70,7 @@ class Laminating(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         known_scheme(self.scheme)
-        if not isinstance(self.new_samples, bool | np.bool_):
-            raise SettingError(f"new_samples must be true or false, got {self.new_samples!r}")
+        check_flag("new_samples", self.new_samples)
         laminating_stages(self.n_features, pool.n_examples, pool.n_features, budget)
 
     def choose(self, step: Step) -> Stump:

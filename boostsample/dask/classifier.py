@@ -336,8 +336,14 @@ class DaskBoostSampleClassifier(
         return self.to_local().family_importances_
 
     def _client(self) -> Any:
-        if self.client is not None:
-            return self.client
+        client = self.client
+        if client is not None:
+            if not isinstance(client, _distributed.Client) or client.asynchronous:
+                raise SettingError(
+                    "client must be None or a distributed.Client that is not asynchronous, got "
+                    f"{client!r:.80}; make one by distributed.Client(address)"
+                )
+            return client
         try:
             return _distributed.default_client()
         except ValueError as error:

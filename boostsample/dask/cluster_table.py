@@ -191,11 +191,16 @@ def read_table(
             "on a cluster, bank must be 'auto', 'memory', 'disk' or 'columns', got 'lazy', whose "
             "shards would read their parts in each round"
         )
+    if isinstance(families, str) and families == "dtype":
+        raise SettingError(
+            "on a cluster, families must not be 'dtype': rows of a part are numbers of one dtype; "
+            "name the groups, as in families={'size': ['height', 'width']}"
+        )
     of_bank = {} if bank == AUTO_BANK else bank_settings(form, settings_of_form)
     n_workers = len(client.nthreads())
     if n_shards is None and not n_workers:
         raise DataError("the cluster has no worker; start one, or wait by client.wait_for_workers")
-    n_shards = check_integer("n_shards", n_shards or n_workers, 1)
+    n_shards = check_integer("n_shards", n_workers if n_shards is None else n_shards, 1)
     check_workers(client)
     of_files = isinstance(X, str | os.PathLike)
     table = (

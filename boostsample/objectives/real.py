@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from boostsample.checks import check_flag
 from boostsample.errors import SettingError
 from boostsample.objective import Array, RealObjective, each
 
@@ -31,7 +32,7 @@ class RealMH(RealObjective):
 
     def check(self, n_labels: int, *, one_search: bool) -> None:
         """SettingError for trees that abstain."""
-        if self.abstains and not one_search:
+        if check_flag("abstains", self.abstains, numbers=True) and not one_search:
             raise SettingError(
                 "abstains=True is for stumps, which have one side to abstain on; use the learner "
                 "stump, or abstains=False"

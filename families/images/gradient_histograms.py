@@ -46,7 +46,7 @@ from typing import Any, ClassVar, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_flag, check_integer
 from boostsample.errors import SettingError
 from boostsample.families.images._rectangles import (
     RectangleFamily,
@@ -131,9 +131,7 @@ class GradientHistograms(RectangleFamily):
         self.n_orientations = check_integer(
             "n_orientations", n_orientations, self.degrees // 90, self.degrees
         )
-        if not isinstance(normalise, bool):
-            raise SettingError(f"normalise must be True or False, got {normalise!r}")
-        self.normalise = normalise
+        self.normalise = check_flag("normalise", normalise)
         super().__init__(
             image_shape,
             n_members,

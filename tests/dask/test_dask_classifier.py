@@ -186,11 +186,14 @@ def test_without_dask_or_a_client_the_way_out_is_told() -> None:
         "del sys.modules['distributed']\n"
         "try:\n    boostsample.dask.DaskBoostSampleClassifier().fit(None, None)\n"
         "except ValueError as error:\n    print(error)\n"
+        "try:\n    boostsample.dask.DaskBoostSampleClassifier(client='tcp://a:1').fit(None, None)\n"
+        "except ValueError as error:\n    print(error)\n"
     )
     done = run_python("-c", code)
     assert "needs the package distributed" in done.stdout, done.stderr
     assert "boostsample[dask]" in done.stdout
     assert "fit needs a client of a Dask cluster" in done.stdout, done.stderr
+    assert "client must be None or a distributed.Client" in done.stdout, done.stderr
 
 
 dd: Any = pytest.importorskip("dask.dataframe")

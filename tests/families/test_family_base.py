@@ -259,6 +259,7 @@ REFUSED: list[tuple[Any, dict[str, Any], Any]] = [
             ({"ngram_range": (2, 2)}, "holds 'weak', which no"),
             ({"ngram_range": (2, 1)}, r"1 <= shortest <= longest, got \(2, 1\)"),
             ({"analyzer": "words"}, "unknown analyzer 'words'"),
+            ({"lowercase": "no"}, "lowercase must be True or False, got 'no'"),
             ({"token_pattern": "("}, r"regular expression, got '\(': missing"),
         ],
     ),

@@ -338,5 +338,5 @@ def test_stages_from_all_features() -> None:
     (q, t), *_ = laminating_stages("all", 60_000, 100_000, 600_000)
     assert (q, t) == (600_000 // (5 * 13), 5)  # 2^13 <= q < 2^14
     assert laminating_stages("all", 29, 7, 290) == [(7, 29)]
-    with pytest.raises(SettingError, match="new_samples must be true or false, got 2"):
+    with pytest.raises(SettingError, match="new_samples must be True or False, got 2"):
         booster_of(Laminating(new_samples=2))  # type: ignore[arg-type]  # the error under test
