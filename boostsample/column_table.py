@@ -71,7 +71,8 @@ class ColumnTable(abc.ABC):
     def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
         """Values of some columns in all rows of the source: float32 (q, n), NaN for missing.
 
-        Finite, C-contiguous; `columns` (q,) are distinct and ascending.
+        Finite, C-contiguous; `columns` (q,) are distinct and ascending. Several threads call it at
+        the same time.
         """
 
     def read_codes(self, columns: NDArray[np.int64]) -> NDArray[np.uint8]:
