@@ -303,10 +303,11 @@ class DaskBoostSampleClassifier(
         """As of `BoostSampleClassifier.score`; computes collections."""
         inputs = self.predict(X), y, sample_weight
         answers, truth, weight = (_dask.compute(collection)[0] for collection in inputs)
-        if isinstance(X, list | tuple):  # of parts
-            answers = np.concatenate(answers)
+        # Lists of parts; a bag is predicted as one, and computed as a list of rows.
+        answers = np.concatenate(answers) if isinstance(answers, list) else answers
+        if _is_in_parts(y):
             truth = np.concatenate([class_values(part) for part in truth])
-            weight = None if weight is None else np.concatenate(weight)
+        weight = np.concatenate(weight) if _is_in_parts(sample_weight) else weight
         return accuracy(self.classes_, self._multi_label, answers, truth, weight)
 
     def to_local(self) -> BoostSampleClassifier:
@@ -367,6 +368,11 @@ class DaskBoostSampleClassifier(
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _is_in_parts(values: Any) -> bool:
+    """Whether labels or weights are a list of delayed parts."""
+    return isinstance(values, list | tuple) and is_collection(values)
 
 
 def _block(X: Any, model: Any, method: str, empty: Any) -> Any:

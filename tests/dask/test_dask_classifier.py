@@ -22,7 +22,7 @@ from tests.paths import run_python
 
 dask: Any = pytest.importorskip("dask", reason="the extra 'dask' is not installed")
 da: Any = pytest.importorskip("dask.array")
-pytest.importorskip("dask.bag")
+bag: Any = pytest.importorskip("dask.bag")
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,12 @@ def test_predictions_are_lazy_and_those_of_the_local_classifier(
         assert lazy.chunks[0] == arrays[0].chunks[0]
         np.testing.assert_array_equal(lazy.compute(), here)
         np.testing.assert_array_equal(getattr(fitted, method)(X), here)
-    assert fitted.score(*digits) > 0.5
+    score = fitted.score(*digits)
+    assert score > 0.5
+    bags = [bag.from_sequence(one.tolist(), npartitions=3) for one in digits]
+    parts = [[dask.delayed(one[:250]), dask.delayed(one[250:])] for one in digits]
+    for x, y in (bags, parts, (parts[0], arrays[1]), (arrays[0], parts[1])):
+        assert fitted.score(x, y) == score
 
 
 def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> None:
