@@ -195,7 +195,7 @@ def test_wrong_inputs_are_named(made: Made, client: Any, tmp_path: Path) -> None
         read_table(client, X, y, None, bank="lazy")
     with pytest.raises(SettingError, match="n_shards must be an integer at least 1, got 0"):
         read_table(client, X, y, None, n_shards=0)
-    with pytest.raises(SettingError, match="families must not be 'dtype'.*name the groups"):
+    with pytest.raises(SettingError, match=r"families must not be 'dtype'.*name the groups"):
         read_table(client, frame, labels, None, families="dtype")
     with pytest.raises(DataError, match="cannot be read on the worker"):
         read_table(client, tmp_path / "no", 0, None)
