@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from boostsample.banks.bank import FeatureBank
-    from boostsample.banks.cached_bank import cached_bank
+    from boostsample.banks.bank_forms import cached_bank
     from boostsample.banks.lazy import LazyBank
     from boostsample.classifier.prediction.onnx_export import onnx_inputs, to_onnx
     from boostsample.errors import (
@@ -64,7 +64,7 @@ __all__ = [
 
 _NAMES_IN = {
     "banks.bank": "FeatureBank",
-    "banks.cached_bank": "cached_bank",
+    "banks.bank_forms": "cached_bank",
     "banks.lazy": "LazyBank",
     "classifier.prediction.onnx_export": "onnx_inputs to_onnx",
     "errors": "BoostSampleError BudgetExceeded DataError SettingError StrategyError",

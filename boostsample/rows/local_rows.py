@@ -34,7 +34,6 @@ from boostsample.records.feature_tiles import TILE
 from boostsample.rows.colorings import Colorings
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
-from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     SCHEMES,
@@ -42,7 +41,7 @@ from boostsample.rows.sampling_schemes import (
     known_scheme,
     nested_scheme,
 )
-from boostsample.rows.searcher import FINE, BinSearch, Race, Searcher, SearchRules
+from boostsample.rows.searcher import FINE, BinSearch, Race, RareSearch, Searcher, SearchRules
 from boostsample.rows.tree_growth import TreeGrowth, growth_possible
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, InitialWeights, SignedWeights

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,13 @@ from boostsample.kernels.array_layout import (
     rows_of_labels,
 )
 from boostsample.kernels.race import RaceLimits, RaceRows, RaceTiles, race_kernel, race_room
+from boostsample.kernels.rare_rows import (
+    RareRoom,
+    RareRows,
+    number_rows,
+    rare_room,
+    rare_search_kernel,
+)
 from boostsample.kernels.row_kernels import row_kernels
 from boostsample.kernels.search import (
     NO_ROWS,
@@ -36,7 +43,6 @@ from boostsample.kernels.search import (
 )
 from boostsample.records import Stumps
 from boostsample.rows.protocol import NO_FEATURES
-from boostsample.rows.rare_search import RareSearch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     UNPROMISED,
@@ -593,3 +599,61 @@ def _cuts(n_features: int) -> tuple[int, ...]:
     cuts = list(range(0, n_features + 1, SEARCH_GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)
+
+
+#: A list of more rows than are searched, and this many, is slower than the bins, at 50 features
+#: and one label; with more labels, or fewer rows, a longer list is.
+_LISTED_BESIDES = 200
+#: Up to this many listed rows, 20 to 50 us, one thread searches alone.
+_MOST_ALONE = 20_000
+
+
+class RareSearch:
+    """The search kernel for lists of rare rows, for the rows of a run or some of them.
+
+    `columns` int32 (n,) are the bank columns of the rows of the run, empty if they follow each
+    other; the bank has `n_bank` of them.
+    """
+
+    def __init__(
+        self, n_labels: int, threads: Threads, n_bank: int, columns: NDArray[np.int32]
+    ) -> None:
+        self._n_labels, self._threads = n_labels, threads
+        self._n_bank, self._columns = n_bank, columns
+        self._kernel = rare_search_kernel(*row_layout(n_labels))
+        self._rooms: list[RareRoom] = []
+        self._is_numbered = False
+
+    @cached_property
+    def possible(self) -> bool:
+        """Whether no row is in the run more than once: a row of the bank has one number."""
+        return np.unique(self._columns).size == self._columns.size
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int32]:
+        return np.full(self._n_bank, -1, np.int32)
+
+    def is_faster(self, sizes: NDArray[np.int32], n_rows: int) -> NDArray[np.bool_]:
+        """For which lists, by their sizes, a search of this many rows is faster: bool (Q,)."""
+        return (sizes >= 0) & (sizes <= n_rows + _LISTED_BESIDES)
+
+    def write(
+        self, rare: RareRows, at: NDArray[np.int64], rows: Rows, tie: float, output: SearchOutput
+    ) -> None:
+        """Write the best stump of each feature, whose lists are `at` of `rare`, to `output`."""
+        most = rare.rows.shape[1]
+        if not self._rooms or self._rooms[0].at.size <= most:
+            self._rooms = [rare_room(self._n_labels, most) for _ in range(self._threads.n)]
+        if self._is_numbered:  # an interrupt has left them
+            self._numbers.fill(-1)
+        self._is_numbered = True
+        number_rows(rows.examples, self._numbers, False)
+        calls, stretches = [], [(0, at.size)]
+        if self._threads.n > 1 and rare.sizes[at].sum() > _MOST_ALONE:
+            stretches = [*self._threads.stretches(range(at.size + 1))]
+        for room, ends in zip(self._rooms, stretches, strict=False):
+            part = slice(*ends)
+            calls.append((rare, at[part], rows, self._numbers, tie, room, part_of(output, part)))
+        self._threads.run(self._kernel, calls)
+        number_rows(rows.examples, self._numbers, True)
+        self._is_numbered = False

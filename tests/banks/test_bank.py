@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks import binning
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.binning import assign_bins, find_cuts
+from boostsample.banks.binning import assign_bins, bin_coded, find_cuts
 from boostsample.banks.disk import check_disk_bank
 from boostsample.banks.shard_banks import (
     bins_of_rows,
@@ -328,3 +328,22 @@ def test_rows_that_are_missing_or_too_many_are_an_error(
     make: Any = memory_bank_of_chunks if form == "memory" else disk_bank_of_chunks
     with pytest.raises(DataError, match=f"must have {n} rows together, got 300"):
         make(*where, *given)
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 3, 40])
+@pytest.mark.parametrize("n_reference", [1, 2, 7, 200])
+def test_bins_of_codes_are_those_of_their_values(n_values: int, n_reference: int) -> None:
+    """Also where the reference rows lack values that other rows have, or have missing ones only."""
+    rng = np.random.default_rng(n_values)
+    values = np.sort(rng.choice(100, n_values, replace=False)).astype(np.float32)
+    weights = [rng.dirichlet(np.full(n_values + 1, 0.3)) for _ in range(30)]
+    codes = np.array([rng.choice(n_values + 1, 200, p=p) for p in weights], np.uint8)
+    codes[0], codes[1] = 0, 1
+    rows = np.sort(rng.choice(200, n_reference, replace=False))
+    table = np.append(np.float32(np.nan), values)[codes]
+    cuts, n_bins = find_cuts(table, rows)
+    expected = assign_bins(table, cuts, n_bins)
+    binned = bin_coded(codes.copy(), values, rows)
+    np.testing.assert_array_equal(binned.cuts, cuts)
+    np.testing.assert_array_equal(binned.n_bins, n_bins)
+    np.testing.assert_array_equal(binned.bins, expected)

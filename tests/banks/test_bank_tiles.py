@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from boostsample.banks import cache_folder
 from boostsample.banks import tile_layout as bank_tiles
 from boostsample.banks.bank import FeatureBank
-from boostsample.banks.bank_forms import make_bank
+from boostsample.banks.bank_forms import cached_bank, make_bank
 from boostsample.banks.cache_folder import DamagedBank, cache_entries
-from boostsample.banks.cached_bank import cached_bank
 from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError
 from boostsample.experiments.commands.cli import main
@@ -26,7 +25,7 @@ from boostsample.families import Columns
 from boostsample.kernels import tiles as kernels
 from boostsample.records import feature_tiles as tiles_module
 from boostsample.records.feature_tiles import feature_tiles
-from tests.banks.test_bank_damage import flip
+from tests.banks.test_bank_disk import flip
 from tests.compiled import slow_without_jit
 from tests.problems import same_bits
 

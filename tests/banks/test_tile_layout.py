@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import boostsample.banks.tile_layout as module
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.banks.cached_bank import cached_bank
+from boostsample.banks.bank_forms import cached_bank
 from boostsample.banks.lazy import LazyBank
 from boostsample.families import column_groups
 from boostsample.loop.booster import Booster

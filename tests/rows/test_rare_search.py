@@ -16,8 +16,7 @@ from boostsample.kernels.rare_rows import list_rare_rows, rare_search_kernel
 from boostsample.kernels.search import SEARCH_GROUP
 from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.rare_search import RareSearch
-from boostsample.rows.searcher import Searcher
+from boostsample.rows.searcher import RareSearch, Searcher
 from boostsample.rows.weights import SignedWeights
 from boostsample.threads import Threads
 from tests.compiled import COMPILED
@@ -112,7 +111,7 @@ def test_stumps_are_those_of_the_bins(
 def test_threads_and_the_content_of_the_cache_change_no_bit(
     n_labels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("boostsample.rows.rare_search._MOST_ALONE", 0)
+    monkeypatch.setattr("boostsample.rows.searcher._MOST_ALONE", 0)
     features = np.random.default_rng(1).permutation(F)
     columns = np.random.default_rng(2).permutation(N)[:500]
     first, two = (rows_of("columns", n_labels, columns, n_jobs) for n_jobs in (1, 2))

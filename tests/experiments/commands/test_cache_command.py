@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from boostsample.banks.bank_forms import cached_bank
 from boostsample.banks.cache_folder import banks_dir, building_in_cache
-from boostsample.banks.cached_bank import cached_bank
 from boostsample.families import Columns
 from tests.experiments.conftest import CommandLine
 
