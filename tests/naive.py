@@ -51,6 +51,11 @@ def thresholds_of(values: Sequence[float]) -> list[float]:
     return thresholds
 
 
+def candidates_of(X: NDArray[Any]) -> list[tuple[int, float]]:
+    """Features and their thresholds in the order of ties."""
+    return [(j, b) for j in range(X.shape[1]) for b in thresholds_of(X[:, j].tolist())]
+
+
 def initial_weights(Y: NDArray[Any], init: str, s: Sequence[float] | None = None) -> Any:
     """w_il proportional to s_i u_il, summing to 1: float64 (N, K)."""
     n, n_labels = Y.shape
@@ -139,21 +144,19 @@ class Naive:
 
     def prepare(self) -> None:
         """Candidates (feature, threshold) in the order of ties."""
-        self.candidates = [
-            (j, b) for j in range(self.X.shape[1]) for b in thresholds_of(self.X[:, j].tolist())
-        ]
+        self.candidates = candidates_of(self.X)
 
     def edges(self) -> NDArray[np.float64]:
         """The edge of every candidate under the current weights."""
-        found = []
-        for feature, threshold in self.candidates:
-            sums = label_sums(self.X[:, feature].tolist(), threshold, self.w, self.Y)
-            found.append(edge_of(sums))
-        return np.array(found)
+        return np.array([self.edge(*candidate) for candidate in self.candidates])
 
     def edge(self, feature: int, threshold: float) -> float:
         """The edge of one stump under the current weights."""
-        return edge_of(label_sums(self.X[:, feature].tolist(), threshold, self.w, self.Y))
+        return edge_of(self.sums(feature, threshold))
+
+    def sums(self, feature: int, threshold: float) -> list[float]:
+        """The label sums of one stump under the current weights."""
+        return label_sums(self.X[:, feature].tolist(), threshold, self.w, self.Y)
 
     def next_round(self) -> NaiveRound:
         """Search, finish, update the weights."""
@@ -167,14 +170,18 @@ class Naive:
 
     def finish(self, feature: int, threshold: float) -> NaiveRound:
         """Votes, edge, alpha, loss and new weights for a given stump."""
-        column = self.X[:, feature].tolist()
-        sums = label_sums(column, threshold, self.w, self.Y)
+        sums = self.sums(feature, threshold)
         votes = [1 if s >= 0 else -1 for s in sums]
         edge = edge_of(sums)
         alpha = alpha_of(edge)
-        self.w = update(self.w, self.Y, column, threshold, votes, alpha)
+        self.update(feature, threshold, votes, alpha)
         self.log_loss += 0.5 * math.log((1 + min(edge, 1 - 1e-12)) * (1 - min(edge, 1 - 1e-12)))
         return NaiveRound(feature, threshold, votes, edge, alpha, self.log_loss)
+
+    def update(self, feature: int, threshold: float, votes: list[int], alpha: float) -> None:
+        """New weights after a stump."""
+        column = self.X[:, feature].tolist()
+        self.w = update(self.w, self.Y, column, threshold, votes, alpha)
 
 
 class FastNaive(Naive):
@@ -212,28 +219,19 @@ class FastNaive(Naive):
             found.append(np.abs(total - 2 * below).sum(axis=1))
         return np.concatenate(found)
 
-    def edge(self, feature: int, threshold: float) -> float:
-        """The edge of one stump under the current weights."""
-        return float(np.abs(self._sums(feature, threshold)).sum())
-
     def _side(self, feature: int, threshold: float) -> NDArray[np.float64]:
         return np.where(self.X[:, feature] >= threshold, 1.0, -1.0)  # a comparison with NaN fails
 
-    def _sums(self, feature: int, threshold: float) -> NDArray[np.float64]:
-        return np.asarray((self.w * self.Y).T @ self._side(feature, threshold))
+    def sums(self, feature: int, threshold: float) -> list[float]:
+        """The label sums of one stump under the current weights."""
+        sums: list[float] = ((self.w * self.Y).T @ self._side(feature, threshold)).tolist()
+        return sums
 
-    def finish(self, feature: int, threshold: float) -> NaiveRound:
-        """Votes, edge, alpha, loss and new weights for a given stump."""
-        sums = self._sums(feature, threshold)
-        votes = np.where(sums >= 0, 1, -1)
-        edge = float(np.abs(sums).sum())
-        alpha = alpha_of(edge)
+    def update(self, feature: int, threshold: float, votes: list[int], alpha: float) -> None:
+        """New weights after a stump."""
         agrees = self.Y * votes * self._side(feature, threshold)[:, None]
         self.w = self.w * np.exp(-alpha * agrees)
         self.w /= self.w.sum()
-        capped = min(edge, 1 - 1e-12)
-        self.log_loss += 0.5 * math.log((1 + capped) * (1 - capped))
-        return NaiveRound(feature, threshold, votes.tolist(), edge, alpha, self.log_loss)
 
 
 class ExactNaive:
@@ -261,9 +259,7 @@ class ExactNaive:
             self.signed.append([of_example * u[k] * row[k] for k in range(n_labels)])
         total = sum(abs(w) for row_ in self.signed for w in row_)
         self.signed = [[w / total for w in row_] for row_ in self.signed]
-        self.candidates = [
-            (j, b) for j in range(self.X.shape[1]) for b in thresholds_of(self.X[:, j].tolist())
-        ]
+        self.candidates = candidates_of(self.X)
 
     def sums(self, feature: int, threshold: float) -> list[Fraction]:
         """sum_i w_il y_il phi(x_i) for each label."""
@@ -274,9 +270,13 @@ class ExactNaive:
             for k in range(self.Y.shape[1])
         ]  # fmt: skip
 
+    def edges(self) -> list[Fraction | int]:
+        """The edge of every candidate."""
+        return [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
+
     def best(self) -> tuple[int, float, list[int], Fraction]:
         """Feature, threshold, votes and edge of the largest edge; ties as in `Naive`."""
-        edges = [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
+        edges = self.edges()
         tied = [at for at, edge in enumerate(edges) if edge == max(edges)]
         feature, threshold = first_of_tie(self.X, tied, self.candidates)
         votes = [1 if s >= 0 else -1 for s in self.sums(feature, threshold)]
@@ -284,7 +284,7 @@ class ExactNaive:
 
     def is_tied(self) -> bool:
         """Whether several candidates have the largest edge."""
-        edges = [sum(map(abs, self.sums(*candidate))) for candidate in self.candidates]
+        edges = self.edges()
         return edges.count(max(edges)) > 1
 
     def update(self, feature: int, threshold: float, votes: Sequence[int], edge: Fraction) -> None:

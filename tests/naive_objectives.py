@@ -69,11 +69,8 @@ class NaiveBooster:
         self.Y = np.asarray(Y, np.float64)
         self.n_examples, self.n_labels = self.Y.shape
         self.learning_rate = learning_rate
-        self.user_weight = (
-            np.ones(self.n_examples)
-            if example_weight is None
-            else np.asarray(example_weight, np.float64)
-        )
+        given = np.ones(self.n_examples) if example_weight is None else example_weight
+        self.user_weight = np.asarray(given, np.float64)
         self.n_weighted = np.count_nonzero(self.user_weight)  # N: others are no examples
         self.groups = np.zeros(self.n_examples, int) if groups is None else np.asarray(groups)
         self.scores = np.zeros(self.Y.shape)
@@ -152,13 +149,11 @@ class NaiveBooster:
         return self.add(cells, self.values(*self.cell_sums(cells, int(cells.max()) + 1)))
 
     def cell_sums(self, cells: NDArray[Any], n_cells: int) -> tuple[Array, Array]:
-        """W+_jl and W-_jl of each cell and label ([SS99] 4.1)."""
-        right, wrong = np.zeros((n_cells, self.n_labels)), np.zeros((n_cells, self.n_labels))
-        for j in range(n_cells):
-            D, Y = self.weights[cells == j], self.Y[cells == j]
-            right[j] = (D * (Y > 0)).sum(axis=0)
-            wrong[j] = (D * (Y < 0)).sum(axis=0)
-        return right, wrong
+        """W+_jl and W-_jl of each cell and label ([SS99] 4.1): the rows above 0, and below it."""
+        rows = self.search_rows()
+        plus = [np.maximum(rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
+        minus = [np.maximum(-rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
+        return np.array(plus), np.array(minus)
 
     def values(self, plus: Array, minus: Array) -> Array:
         """c_jl of the cells, from W+ and W-."""
@@ -456,13 +451,6 @@ class Rank(MH):
             potential[i] = y[i] * v[i] * v[opponents].sum()
         return np.asarray(potential / np.abs(potential).sum())[:, None]
 
-    def cell_sums(self, cells: NDArray[Any], n_cells: int) -> tuple[Array, Array]:
-        """The positive and the negative potential of each cell."""
-        rows = self.search_rows()
-        plus = [np.maximum(rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
-        minus = [np.maximum(-rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
-        return np.array(plus), np.array(minus)
-
     def alpha(self, r: float) -> float:
         """1/4 log((1 + r) / (1 - r)): half of eq. 4, for h in {-1, +1} instead of {0, 1}."""
         return 0.5 * super().alpha(r)
@@ -502,13 +490,6 @@ class OC(MH):
     def search_rows(self) -> Array:
         """D_t(i) mu(y_i): (N, 1)."""
         return np.asarray((self.of_examples * self.own)[:, None])
-
-    def cell_sums(self, cells: NDArray[Any], n_cells: int) -> tuple[Array, Array]:
-        """Weights of the examples of each cell with mu(y_i) = +1 and -1."""
-        rows = self.search_rows()
-        plus = [np.maximum(rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
-        minus = [np.maximum(-rows[cells == j], 0).sum(axis=0) for j in range(n_cells)]
-        return np.array(plus), np.array(minus)
 
     def add(self, cells: NDArray[Any], c: Array) -> Added:
         """Pseudo-loss e, alpha = 1/2 log((1 - e) / e); D~ times exp(alpha ([y out] + [c in])).

@@ -29,6 +29,7 @@ from boostsample.testing.strategies import (
     WatchedRun,
     bank_of,
     booster_of,
+    examples_of,
     noisy_strategy_problem,
 )
 
@@ -168,11 +169,9 @@ def check_objective_step_sizes(make: MakeObjective) -> None:
 
 def check_objective_same_seed(make: MakeObjective) -> None:
     """The same seed gives the same model, to the bit."""
-    for problem in _small_problems():
-        first, second = (_run(make, "uniform-naive", problem) for _ in range(2))
-        if first is not None and second is not None:
-            same = first.stumps() == second.stumps()
-            _require(same, make, "one seed made two different models; use no random numbers")
+    for (_, first), (_, second) in zip(_small_runs(make), _small_runs(make), strict=True):
+        same = first.stumps() == second.stumps()
+        _require(same, make, "one seed made two different models; use no random numbers")
 
 
 def check_objective_threads(make: MakeObjective) -> None:
@@ -208,10 +207,7 @@ def check_objective_state(make: MakeObjective) -> None:
 
 def check_objective_resume(make: MakeObjective) -> None:
     """A run continues to identical bits from a state, and from a small state and its terms."""
-    for problem in _small_problems():
-        straight = _run(make, "uniform-naive", problem)
-        if straight is None:
-            continue
+    for problem, straight in _small_runs(make):
         for after in range(len(straight.rounds)):
             for small in (False, True):
                 how = "replayed" if small else "restored"
@@ -228,10 +224,7 @@ def check_objective_pickling(make: MakeObjective) -> None:
     except Exception as error:  # pickle raises many types
         _require(False, make, f"cannot be pickled: {error}; define the class in a module")
         raise
-    for problem in _small_problems():
-        straight = _run(make, "uniform-naive", problem)
-        if straight is None:
-            continue
+    for problem, straight in _small_runs(make):
         for how, other in (("pickled", loaded), ("copied", copy.deepcopy(made))):
             stumps = _continued(make, other, problem, STRATEGY_ROUNDS // 2, small=False)
             _require(stumps == straight.stumps(), make, f"{how}, it made other rounds")
@@ -239,10 +232,7 @@ def check_objective_pickling(make: MakeObjective) -> None:
 
 def check_objective_model(make: MakeObjective) -> None:
     """Models have the same scores after they are saved and loaded."""
-    for problem in _small_problems():
-        run = _run(make, "uniform-naive", problem)
-        if run is None:
-            continue
+    for problem, run in _small_runs(make):
         families = bank_of(problem).families
         terms = [term for each in run.rounds for term in each.terms]
         model = Model(families, terms, problem.Y.shape[1])
@@ -303,6 +293,14 @@ def _problems() -> Iterator[StrategyProblem]:
 def _small_problems() -> list[StrategyProblem]:
     """Two and three classes, with each learner."""
     return [replace(_noisy(k), learner=learner) for k in (1, 3) for learner in _LEARNERS]
+
+
+def _small_runs(make: MakeObjective) -> Iterator[tuple[StrategyProblem, WatchedRun]]:
+    """The small problems that the objective does not refuse, each with a run."""
+    for problem in _small_problems():
+        run = _run(make, "uniform-naive", problem)
+        if run is not None:
+            yield problem, run
 
 
 def _cells(n_labels: int) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
@@ -381,8 +379,8 @@ def _verify_run(make: MakeObjective, strategy: str, problem: StrategyProblem) ->
     if run is None:
         return
     objective, budget = run.booster.objective, run.booster.budget
-    weight = np.ones(len(problem.X)) if problem.example_weight is None else problem.example_weight
-    X, Y, weight = problem.X[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+    rows, Y, weight = examples_of(problem)
+    X = problem.X[rows]
     start = objective.label_weights(Y, initial_weights(Y, problem.weights) * weight[:, None])
     definition = _Definition(Y, start / start.sum())
     full_step = run.booster.step_size.learning_rate == 1.0

@@ -640,6 +640,13 @@ def noisy_strategy_problem(
     return StrategyProblem(X.astype(np.float32), Y.astype(np.int8), sizes, learner=learner)
 
 
+def examples_of(problem: StrategyProblem) -> tuple[NDArray[Any], NDArray[np.int8], NDArray[Any]]:
+    """Rows of X with weight, their labels and weights."""
+    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
+    weight = np.ones(rows.size) if problem.example_weight is None else problem.example_weight
+    return rows[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+
+
 def bank_of(problem: StrategyProblem) -> FeatureBank:
     """The bank of a problem."""
     firsts = np.cumsum([0, *problem.sizes[:-1]]).tolist()
@@ -647,10 +654,7 @@ def bank_of(problem: StrategyProblem) -> FeatureBank:
         Columns(range(first, first + size), f"columns from {first}")
         for first, size in zip(firsts, problem.sizes, strict=True)
     ]
-    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    if problem.example_weight is not None:
-        rows = rows[problem.example_weight > 0]
-    return FeatureBank.build(families, problem.X, rows)
+    return FeatureBank.build(families, problem.X, examples_of(problem)[0])
 
 
 def booster_of(
@@ -690,9 +694,7 @@ def run_strategy(
 def verify_run(make: Make, problem: StrategyProblem, budget: int | None = None) -> WatchedRun:
     """Run, and compare spending, edge, alpha and loss of each row with their definitions."""
     run = run_strategy(make, problem, budget)
-    rows = np.arange(len(problem.X)) if problem.rows is None else problem.rows
-    weight = np.ones(rows.size) if problem.example_weight is None else problem.example_weight
-    rows, Y, weight = rows[weight > 0], problem.Y[weight > 0], weight[weight > 0]
+    rows, Y, weight = examples_of(problem)
     start = initial_weights(Y, problem.weights) * weight[:, None]
     start /= start.sum()
     scores, loss = np.zeros(Y.shape), 0.0

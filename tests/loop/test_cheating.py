@@ -105,24 +105,17 @@ class Twin:
         return other is self.sample
 
 
-def test_a_look_alike_of_a_sample_is_refused_or_charged() -> None:
-    step = step_with()
-    sample = step.draw(40)
-    twin: Any = Twin(sample)
-    try:
-        step.search([0], twin)
-    except BoostSampleError:
-        assert step.spent == 0
-    else:
-        assert step.spent == 40
-
-
-def test_a_sample_that_was_written_over_is_charged_in_full() -> None:
-    step = step_with()
-    sample = step.draw(40)
+def written_over(sample: Sample) -> Sample:
     object.__setattr__(sample, "size", 0)
+    return sample
+
+
+@pytest.mark.parametrize("forge", [Twin, written_over])
+def test_a_forged_sample_is_refused_or_charged_in_full(forge: Any) -> None:
+    step = step_with()
+    forged = forge(step.draw(40))
     try:
-        step.search([0], sample)
+        step.search([0], forged)
     except BoostSampleError:
         assert step.spent == 0
     else:
@@ -231,10 +224,11 @@ def test_only_a_stump_may_be_returned(returned: Any) -> None:
         one_round(lambda step: returned)
 
 
-def test_forged_beliefs_about_the_edge_change_nothing() -> None:
-    def honest(step: Step) -> Stump:
-        return step.search([2], step.draw(30)).best()
+def honest(step: Step) -> Stump:
+    return step.search([2, 3], step.draw(30)).best()
 
+
+def test_forged_beliefs_about_the_edge_change_nothing() -> None:
     def forged_edge(step: Step) -> Stump:
         return dataclasses.replace(honest(step), edge=0.99, votes=-np.ones(K, np.int8))
 
@@ -255,9 +249,6 @@ def test_arrays_of_stumps_cannot_be_written() -> None:
 
 def test_arrays_made_writeable_again_do_not_reach_the_history() -> None:
     """NumPy lets the owner of an array lift its write protection."""
-
-    def honest(step: Step) -> Stump:
-        return step.search([2, 3], step.draw(30)).best()
 
     def forger(step: Step) -> Stump:
         stumps = step.search([2, 3], step.draw(30))
@@ -297,16 +288,8 @@ def test_the_newest_search_of_a_stump_counts() -> None:
     assert (row["n_examples"], row["looks_search"], row["looks_modelling"]) == (N, N, N)
 
 
-SECRET = (
-    Bank,
-    Family,
-    Ledger,
-    Booster,
-    Searcher,
-    weights_module.SignedWeights,
-    LocalRows,
-    Rows,
-)
+SignedWeights = weights_module.SignedWeights
+SECRET = (Bank, Family, Ledger, Booster, Searcher, SignedWeights, LocalRows, Rows)
 
 
 def reachable(start: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -340,9 +323,9 @@ def reachable(start: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def test_weights_labels_and_bank_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     secrets: list[NDArray[Any]] = []
-    made: list[weights_module.SignedWeights] = []
+    made: list[SignedWeights] = []
 
-    class Watched(weights_module.SignedWeights):
+    class Watched(SignedWeights):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             made.append(self)
@@ -357,17 +340,9 @@ def test_weights_labels_and_bank_cannot_be_reached(monkeypatch: pytest.MonkeyPat
         def choose(self, step: Step) -> Stump:
             exact, part = step.draw(N), step.draw(20, "distinct")
             stumps = step.search([1, 5, 2], exact)
-            self.look(
-                {
-                    "step": step,
-                    "exact": exact,
-                    "part": part,
-                    "stumps": stumps,
-                    "some": stumps[[0, 2]],
-                    "stump": stumps.best(),
-                    "edges": step.edges(stumps, part),
-                }
-            )
+            some, edges = stumps[[0, 2]], step.edges(stumps, part)
+            self.look({"step": step, "exact": exact, "part": part, "stumps": stumps})
+            self.look({"some": some, "stump": stumps.best(), "edges": edges})
             return stumps.best()
 
         def learn(self, outcome: Outcome) -> None:

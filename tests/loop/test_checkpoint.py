@@ -273,9 +273,8 @@ def train(path: Path, run: Any = None) -> None:
 
 
 def test_ctrl_c_waits_for_the_end_of_the_round_and_saves(
-    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+    path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "run.checkpoint"
     interrupted(4)
     with pytest.raises(KeyboardInterrupt):
         train(path)
@@ -289,9 +288,8 @@ def test_ctrl_c_waits_for_the_end_of_the_round_and_saves(
 
 
 def test_a_second_ctrl_c_breaks_the_round_off(
-    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+    path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "run.checkpoint"
     interrupted(4, times=2)
     with pytest.raises(KeyboardInterrupt):
         train(path)
@@ -302,7 +300,7 @@ def test_a_second_ctrl_c_breaks_the_round_off(
 
 
 def test_ctrl_c_in_a_round_that_fails_is_not_lost(
-    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+    path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Failing(Interrupted):
         def choose(self, step: Step) -> Stump:
@@ -311,7 +309,6 @@ def test_ctrl_c_in_a_round_that_fails_is_not_lost(
                 raise StrategyError("this round fails")
             return stump
 
-    path = tmp_path / "run.checkpoint"
     interrupted(4)
     with pytest.raises(KeyboardInterrupt) as raised:
         train(path, new_booster(Failing()))
@@ -331,10 +328,8 @@ def test_ctrl_c_before_anything_is_saved(
 
 
 def test_between_two_rounds_signals_work_as_ever(
-    tmp_path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
+    path: Path, interrupted: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / "run.checkpoint"
-
     def consumer() -> None:
         with Checkpoint(path, booster()) as checkpoint:
             for _ in range(3):
@@ -348,9 +343,7 @@ def test_between_two_rounds_signals_work_as_ever(
     assert "holds the rounds up to 3" in capsys.readouterr().err
 
 
-def test_handlers_of_the_user_stay(tmp_path: Path, interrupted: Any) -> None:
-    path = tmp_path / "run.checkpoint"
-
+def test_handlers_of_the_user_stay(path: Path, interrupted: Any) -> None:
     class Mine(Exception):
         pass
 
@@ -367,8 +360,7 @@ def test_handlers_of_the_user_stay(tmp_path: Path, interrupted: Any) -> None:
     assert finished(path, booster()) == straight(booster())
 
 
-def test_threads_cannot_hold_signals_and_save_all_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "run.checkpoint"
+def test_threads_cannot_hold_signals_and_save_all_the_same(path: Path) -> None:
     thread = threading.Thread(target=train, args=[path])
     thread.start()
     thread.join()
@@ -389,10 +381,7 @@ with Checkpoint(sys.argv[1], booster()) as checkpoint:
 
 
 @pytest.mark.parametrize(("where", "number"), [("round", signal.SIGTERM), ("between", SIGHUP)])
-def test_sigterm_and_sighup_save_and_end_the_process(
-    where: str, number: int, tmp_path: Path
-) -> None:
-    path = tmp_path / "run.checkpoint"
+def test_sigterm_and_sighup_save_and_end_the_process(where: str, number: int, path: Path) -> None:
     done = run_python("-c", TERMINATED, str(path), where, str(int(number)))
     assert done.returncode == -number
     assert rounds_in(path) == 3
@@ -402,9 +391,7 @@ def test_sigterm_and_sighup_save_and_end_the_process(
     assert "Traceback" not in done.stderr
 
 
-def test_an_error_in_a_round_keeps_the_last_checkpoint(tmp_path: Path) -> None:
-    path = tmp_path / "run.checkpoint"
-
+def test_an_error_in_a_round_keeps_the_last_checkpoint(path: Path) -> None:
     class Failing(UniformNaive):
         def choose(self, step: Step) -> Stump:
             step.rng.random()
@@ -417,8 +404,7 @@ def test_an_error_in_a_round_keeps_the_last_checkpoint(tmp_path: Path) -> None:
     assert rounds_in(path) == 1
 
 
-def test_old_temporary_files_are_removed(tmp_path: Path) -> None:
-    path = tmp_path / "run.checkpoint"
+def test_old_temporary_files_are_removed(path: Path, tmp_path: Path) -> None:
     names = [".run.checkpoint.1234.tmp", ".run.checkpoint.5678.tmp", ".other.1234.tmp"]
     for name in names:
         (tmp_path / name).write_bytes(b"half")

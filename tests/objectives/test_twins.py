@@ -138,8 +138,6 @@ def test_random_rows(objective: str, learner: str, n_labels: int) -> None:
         pytest.skip("not defined")
     if (objective, n_labels) == ("oc", 1):
         pytest.skip("the same as mh")
-    if objective in ("m1", "samme") and n_labels == 2:
-        pytest.skip("two classes are one label")
     n, rng = 150, np.random.default_rng(n_labels)
     Y = noisy_labels(n, n_labels, 3)
     X = table(n, 6, 8, n_labels)

@@ -178,17 +178,13 @@ def test_its_budget() -> None:
 NAMES = ("digits", "letter")
 
 
-def boosters(X: Any, Y: Any, init: str, rounds: int, pruning: Strategy) -> list[Booster]:
-    """Full, and a strategy of its choices, on the same bank."""
-    bank, strategies = bank_of(X), (Full(), pruning)
-    return [Booster(bank, None, Y, s, n_rounds=rounds, weight_init=init, rng=0) for s in strategies]
-
-
 def looks_of_equal_rounds(
     X: Any, Y: Any, init: str, rounds: int = 200, pruning: Strategy | None = None
 ) -> list[int]:
     """Looks of each round, all of which have the stumps of `full` to the bit."""
-    full, quick = boosters(X, Y, init, rounds, pruning or QuickBoost())
+    bank, strategies = bank_of(X), (Full(), pruning or QuickBoost())
+    how: dict[str, Any] = {"n_rounds": rounds, "weight_init": init, "rng": 0}
+    full, quick = (Booster(bank, None, Y, strategy, **how) for strategy in strategies)
     looks = []
     for number in range(1, rounds + 1):
         one, other = full.next_round(), quick.next_round()
@@ -216,13 +212,18 @@ def test_its_choices_are_those_of_full(
     assert sum(looks) < 1.05 * 200 * whole  # with the tries that did not pay
 
 
+def other_targets(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    """Several labels, and missing values."""
+    several = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7])], axis=1).astype(np.int8)
+    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X).astype(np.float32)
+    return [(X, several), (holes, y)]
+
+
 @slow_without_jit
 def test_other_targets() -> None:
     """Two classes, several labels, missing values."""
     X, y = digit_table()
-    several = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7])], axis=1).astype(np.int8)
-    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
-    for data, targets in ((X, several), (holes.astype(np.float32), y)):
+    for data, targets in other_targets(X, y):
         looks_of_equal_rounds(data, encode(targets), "balanced", rounds=60)
     looks = looks_of_equal_rounds(X, encode(y % 2), "balanced")
     assert sum(looks[100:]) < 0.97 * 100 * X.size, "little was pruned"
@@ -244,9 +245,7 @@ def test_trees_and_products(learner: str) -> None:
 def test_adaptive_pruning_makes_the_choices_of_full() -> None:
     """Ten classes, two, several labels and missing values; with less looks where few are heavy."""
     X, y = digit_table()
-    several = np.stack([y % 2 == 0, np.isin(y, [2, 3, 5, 7])], axis=1).astype(np.int8)
-    holes = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X).astype(np.float32)
-    for data, targets in ((X, y), (X, several), (holes, y)):
+    for data, targets in ((X, y), *other_targets(X, y)):
         for init in INITS:
             looks_of_equal_rounds(data, encode(targets), init, 100, AdaptivePruning())
     two = encode(y % 2)
