@@ -164,12 +164,11 @@ _DEFAULTS: Mapping[str, Any] = {
     "code": ONE_VS_REST,
     "decoding": "loss",
     **dict.fromkeys(LIMITS, "none"),
-    "weights": "balanced",
+    "weight_init": "balanced",
     "budget": None,
 }
 SETTING_OF_AXIS = {"weight_init": "weights"}
 """Names of settings in ``plan.json`` that are not those of their axes."""
-_NAMES = {setting: axis for axis, setting in SETTING_OF_AXIS.items()}
 
 
 def settings_of_setup(record: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -195,8 +194,8 @@ def axis_values(settings: Mapping[str, Any]) -> dict[str, str]:
     '0.1'
     """
     values = {
-        _NAMES.get(name, name): setting_text(settings.get(name, usual))
-        for name, usual in _DEFAULTS.items()
+        axis: setting_text(settings.get(SETTING_OF_AXIS.get(axis, axis), usual))
+        for axis, usual in _DEFAULTS.items()
     }
     bank = settings.get("bank", {"form": "memory"})
     default = {"form": bank["form"], **BANKS.get(bank["form"], {})}
