@@ -238,6 +238,14 @@ class Step:
         self.__check_open()
         return self.__hold(self.__rows.shuffled(self.__rng), self.n_examples, SHUFFLED)
 
+    @property
+    def bounds_edges(self) -> bool:
+        """Whether a stump of edge H on a mass W has at most W H + 1 - W on all examples.
+
+        Not with `samme` and three classes or more, whose edges are no means over examples.
+        """
+        return self.__rows.bounds_edges
+
     def n_heaviest(self, mass: float) -> int:
         """How many of the heaviest examples have a share of the weight; costs no looks.
 

@@ -203,7 +203,8 @@ class Booster:
         weights = SignedWeights(labels, label_weights, columns, threads, known, unit)
         if boosted.classes:
             weights.floor[: labels.shape[1]] = CLASS_FLOOR
-        rules = SearchRules(boosted.two_sided, boosted.classes, boosted.maps_edges)
+        of_edges = boosted.maps_edges, boosted.bounds_edges
+        rules = SearchRules(boosted.two_sided, boosted.classes, *of_edges)
         of_bank = bank.reader(columns)
         of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs, colorings)
         of_run.compile(builder.one_search)

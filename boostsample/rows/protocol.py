@@ -100,6 +100,11 @@ class TargetRows(Protocol):
     largest_threshold: int
 
     @property
+    def bounds_edges(self) -> bool:
+        """Whether edges are bounded as in `Objective.bounds_edges`."""
+        ...
+
+    @property
     def mass(self) -> float:
         """Sum of the weights."""
         ...

@@ -211,6 +211,7 @@ class SearchRules(NamedTuple):
     two_sided: bool = False
     classes: bool = False
     edges: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
+    bounds_edges: bool = True
 
 
 class Searcher:
@@ -256,6 +257,11 @@ class Searcher:
         if rows is self.weights and two_sided == self.two_sided and members is self._members:
             return self
         return Searcher(self.bank, rows, self, two_sided, members)
+
+    @property
+    def bounds_edges(self) -> bool:
+        """As of `TargetRows`."""
+        return self._rules.bounds_edges
 
     @property
     def mass(self) -> float:

@@ -395,6 +395,7 @@ class ShardTarget:
         self.n_examples, self.n_labels = node.n_examples, node.n_labels
         self.n_features = int(driver.n_bins.size if members is None else members.size)
         self.largest_threshold = N_BINS - 1
+        self.bounds_edges = True  # shards search votes, whose edges are means
         self.looks = 0
         self._members = members
 

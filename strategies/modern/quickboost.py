@@ -10,7 +10,8 @@ pendigits and letter). The paper adds examples to a feature's sums; a search her
 again, so that pruning must drop a share of the features above m / N to pay. If it did not pay, it
 is not tried in the next searches, in about twice as many as the last time; that number is halved
 whenever it pays. A try needs more than F N looks: the default budget is 2 F N, and with F N, which
-is needed, nothing is tried. Nodes of trees change neither that number nor G.
+is needed, nothing is tried. Nodes of trees change neither that number nor G. Nor is anything tried
+for edges that the bound does not hold for (`Step.bounds_edges`).
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class QuickBoost(Strategy):
 
     def waits(self, step: Step) -> bool:
         """Whether pruning is not tried in this search; whole searches shorten the wait."""
-        waits = self.wait_ > 0
+        waits = self.wait_ > 0 or not step.bounds_edges
         if step.whole:
             self.wait_ = max(self.wait_ - 1, 0)
         return waits

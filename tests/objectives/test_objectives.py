@@ -151,6 +151,14 @@ def test_sampled_strategies(objective: str, strategy: str) -> None:
     assert first > 0.0
 
 
+@pytest.mark.parametrize("n_labels", [1, 3, 26])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_whether_a_mass_bounds_edges(objective: str, n_labels: int) -> None:
+    made = make_objective(objective)
+    made.check(n_labels if objective != "rank" else 1, one_search=True)
+    assert made.bounds_edges == (objective != "samme" or n_labels == 1)
+
+
 def test_groups_of_rank_are_the_queries() -> None:
     """Labels that only order examples within a query."""
     rng, n = np.random.default_rng(1), 400

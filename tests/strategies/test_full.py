@@ -166,6 +166,29 @@ def test_ties_in_rational_arithmetic(seed: int) -> None:
         oracle.update(term.feature, term.value, votes_of_term, edge)
 
 
+@pytest.mark.parametrize("pruning", [QuickBoost, AdaptivePruning])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_pruning_for_samme(n_classes: int, pruning: type[QuickBoost]) -> None:
+    """The light half is of one class, which half of the features tell. No edge is far above 0."""
+    n, pruned = 200, False
+    y = np.concatenate([np.arange(n) % n_classes, np.zeros(n, np.int64)])
+    weight = np.repeat([1.0, 0.02], n)
+    for seed in (1, 13):
+        noise = np.random.default_rng(seed).random((2 * n, 40))
+        X = (noise < np.where(y == 0, 0.6, 0.4)[:, None]).astype(np.float32)
+        X[n:, :20], X[n:, 20:] = 1.0, 0.0
+        bank, Y = bank_of(X), encode(y, n_classes)
+        full, quick = (
+            Booster(bank, None, Y, s, n_rounds=12, example_weight=weight, objective="samme")
+            for s in (Full(), pruning())
+        )
+        for number in range(1, 13):
+            one, other = full.next_round(), quick.next_round()
+            assert one.terms[0].feature == other.terms[0].feature, f"{seed}, round {number}"
+            pruned |= other.rows[0]["looks_search"] != one.rows[0]["looks_search"]
+    assert pruned == (n_classes == 2)
+
+
 def test_its_budget() -> None:
     assert booster_of(Full()).budget == 640
     assert booster_of(Full(), budget=641).budget == 641
