@@ -69,8 +69,8 @@ IntArray = NDArray[np.int64]
 
 # -log sqrt(1 - gamma^2) reaches 1 at gamma^2 = 1 - exp(-2), that is gamma = 0.9299.
 _CAP = -math.expm1(-2.0)
-# Edges are sums of many products and may exceed 1 by rounding.
-_ROUNDING = 1e-9
+# Edges are sums of float32 weights and may exceed 1 by their rounding.
+_ROUNDING = 1e-6
 
 
 def log_edge(edge: FloatArray) -> FloatArray:

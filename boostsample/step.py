@@ -523,7 +523,8 @@ class Step:
     def edges(self, stumps: Stumps, sample: Sample, purpose: str = "search") -> NDArray[np.float64]:
         """Signed edges of given stumps on another sample: unbiased estimates for their votes.
 
-        Returns float64 (Q,), between -1 and 1. Costs Q * min(T, N) looks, charged before the work.
+        Returns float64 (Q,), between -1 and 1 up to rounding; by `order`, whose samples do not have
+        the weight of all, larger ones too. Costs Q * min(T, N) looks, charged before the work.
         Raises the errors of `search`.
         """
         held = self.__held(sample)

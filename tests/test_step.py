@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from boostsample.bandits import reward
 from boostsample.errors import SettingError
 from boostsample.history import HISTORY_NAMES
 from boostsample.kernels.array_layout import Rows, matrix_of_rows
@@ -82,6 +83,24 @@ def test_search_finds_the_best_stump_of_each_feature() -> None:
         assert stumps.threshold[q] == best + 1
         assert stumps.edge[q] == pytest.approx(naive.edge_of(sums[best]), abs=1e-6)
         assert stumps.votes[q].tolist() == [1 if s >= 0 else -1 for s in sums[best]]
+
+
+@pytest.mark.parametrize("scheme", ["iid", "stratified", "distinct", "order"])
+def test_edges_of_a_perfect_stump_are_rewarded(scheme: str) -> None:
+    """They are 1 up to the rounding of float32; by order, whose samples weigh more or less."""
+    rng = np.random.default_rng(0)
+    Y = np.where(rng.random((80, 3)) < 0.5, 1, -1).astype(np.int8)
+    Y[:] = Y[:, :1]
+    step = step_of(bank_of(Y[:, :1].astype(np.float32)), Y, np.exp(rng.normal(size=(80, 3))))
+    perfect = step.search([0], step.draw(80))
+    edges = np.concatenate([step.edges(perfect, step.draw(5, scheme)) for _ in range(200)])
+    if scheme == "order":
+        assert edges.min() < 0.9 < 1.1 < edges.max()
+        assert abs(edges.mean() - 1.0) < 5.0 * edges.std() / np.sqrt(edges.size)
+    else:
+        assert edges.max() > 1.0 + 1e-8
+        np.testing.assert_allclose(edges, 1.0, atol=2e-7)
+        assert reward(edges).min() == 1.0
 
 
 @pytest.mark.parametrize("two_sided", [False, True])

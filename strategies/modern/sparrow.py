@@ -44,7 +44,8 @@ class Sparrow(Strategy):
     target : float
         Target edge of the first round, above 0 and at most 1.
     delta : float
-        Chance of a wrong decision in the rule, above 0 and at most 1; 1e-6 in their code.
+        Chance of a wrong decision on a stump that is given, above 0 and at most 1; the best of Q,
+        with thresholds found on the sample, is wrong more often. 1e-6 in their code.
     scheme : str
         How samples are drawn, see `Step.draw`; one that promises unbiased edges.
     """
