@@ -33,7 +33,7 @@ from boostsample.checks import check_integer
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategies._learned_search import LearnedSearch, best_arm, draw_near
-from boostsample.strategies.successive_halving import halving_stages, most_stages
+from boostsample.strategies.successive_halving import bracket_that_spends, most_stages
 from boostsample.strategy import Pool, Stump
 
 #: Least number of examples in the first stage.
@@ -70,11 +70,11 @@ class AdaptiveHalving(LearnedSearch):
         size = step.budget, step.n_examples, step.n_features, self.eta
         if not step.whole:
             n_stages = min(self._n_stages(), most_stages(*size, _LEAST_EXAMPLES))
-            return self.search_of_node(step, halving_stages(n_stages, *size))
+            return self.search_of_node(step, bracket_that_spends(n_stages, *size))
         n_stages = self._n_stages(step.rng)
         self.arm_ = n_stages - 1
         step.note(n_stages=n_stages)
-        features, stages = self.features_of_round(step, halving_stages(n_stages, *size))
+        features, stages = self.features_of_round(step, bracket_that_spends(n_stages, *size))
         of_stages = step.race_again(features, self.runners_up_, stages, self.scheme)
         best, self.runners_up_ = of_stages[-1].best(), np.empty(0, np.int64)
         if len(of_stages) > 1:

@@ -103,7 +103,7 @@ def laminating_stages(
     >>> laminating_stages(None, 29, 7, 290)
     [(7, 29)]
     """
-    most = 1 << (n_features.bit_length() - 1)
+    most = 1 << (min(n_features, budget).bit_length() - 1)
     if n_first is None:
         q = min(_PREFERRED, most)
         while q > 2 and _first(q, budget) < _LEAST_EXAMPLES:

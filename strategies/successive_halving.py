@@ -4,7 +4,8 @@ Cost per iteration: S stages of at most budget / S looks each. Every stage searc
 that are left, thresholds and votes included, on eta times as many examples. Source: Jamieson and
 Talwalkar (2016); Karnin, Koren and Somekh (2013) for eta = 2. The stages of a bracket are those of
 Hyperband (Li et al. 2018): counted from the last one, which searches budget / (S N) features, at
-least two, and each stage before it eta times as many. They leave open for boosting: how examples
+least two, and each stage before it eta times as many. If that leaves a tenth of the budget, the
+last stage searches more features on fewer examples. They leave open for boosting: how examples
 are drawn (nested, by `order`), and the number of stages: as many as leave the first one
 50 examples, by default.
 
@@ -91,11 +92,11 @@ class SuccessiveHalving(Strategy):
         size = share, n_examples, n_features, self.eta
         n_stages = most_stages(*size, _LEAST_EXAMPLES)
         if self.n_features is None:
-            first = halving_stages(n_stages, *size)
+            first = bracket_that_spends(n_stages, *size)
         else:
             first = _stages_from(min(self.n_features, share), *size)
         others = range(1, min(self.brackets, budget))
-        return [first, *(halving_stages(max(len(first) - k, 1), *size) for k in others)]
+        return [first, *(bracket_that_spends(max(len(first) - k, 1), *size) for k in others)]
 
 
 def first_features(
@@ -127,6 +128,21 @@ def halving_stages(
     last = max(2, share // n_examples)
     widths = [min(last * eta**k, n_features, share) for k in reversed(range(n_stages))]
     return [(width, min(n_examples, share // width)) for width in widths]
+
+
+def bracket_that_spends(
+    n_stages: int, budget: int, n_examples: int, n_features: int, eta: int
+) -> list[Stage]:
+    """`halving_stages`, with another last stage if they leave a tenth of the budget.
+
+    >>> bracket_that_spends(1, 2900, 1000, 20, 4)
+    [(3, 966)]
+    """
+    size = n_examples, n_features
+    *stages, last = halving_stages(n_stages, budget, *size, eta)
+    if not spends_budget([*stages, last], *size, budget):
+        last = search_that_spends(last[0], *size, budget // n_stages)
+    return [*stages, last]
 
 
 def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: int) -> int:

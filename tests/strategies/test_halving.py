@@ -15,8 +15,12 @@ from boostsample.loop.booster import Booster
 from boostsample.strategies import AdaptiveHalving, Laminating, SuccessiveHalving
 from boostsample.strategies._learned_search import draw_near
 from boostsample.strategies.laminating import laminating_stages
-from boostsample.strategies.successive_halving import halving_stages, most_stages
-from boostsample.strategy import Outcome, Pool
+from boostsample.strategies.successive_halving import (
+    bracket_that_spends,
+    halving_stages,
+    most_stages,
+)
+from boostsample.strategy import Outcome, Pool, Strategy
 from tests.problems import bank_of, booster_of, noisy_labels, table
 from tests.strategies.watch import Watched
 
@@ -42,6 +46,29 @@ def test_brackets(eta: int) -> None:
             assert n_stages == 1 or stages[0][1] >= 10, size
         following = halving_stages(most + 1, *size) if budget > most else [(0, 0)]
         assert following[0][1] < 10 or halving_stages(most, *size)[0][0] == n_features, size
+
+
+@pytest.mark.parametrize("eta", [2, 4, 7])
+def test_brackets_spend_budgets_that_do_not_divide(eta: int) -> None:
+    """Nine tenths; stages of which Q descends and T ascends, all as planned but for the last."""
+    for n_examples, n_features, tenths in itertools.product(
+        (30, 57, 130, 1000, 60_000), (3, 5, 20, 1000), (10, 13, 19, 24, 29, 35, 50, 68, 100, 250)
+    ):
+        size = tenths * n_examples // 10, n_examples, n_features, eta
+        for n_stages in range(1, most_stages(*size, 10) + 1):
+            stages = bracket_that_spends(n_stages, *size)
+            spent, most = sum(q * t for q, t in stages), min(size[0], n_features * n_examples)
+            assert 0.9 * most <= spent <= size[0], size
+            assert stages[:-1] == halving_stages(n_stages, *size)[:-1]
+            for (q, t), (next_q, next_t) in itertools.pairwise(stages):
+                assert next_q <= q, size
+                assert next_t >= t, size
+
+
+@pytest.mark.parametrize("strategy", [SuccessiveHalving(), AdaptiveHalving()])
+def test_a_budget_of_no_whole_number_of_features(strategy: Strategy) -> None:
+    booster = Booster(bank_of(table(57, 40)), None, noisy_labels(57), strategy, budget=135, rng=0)
+    assert [booster.next_round().rows[0]["looks_search"] for _ in range(3)] == [135] * 3
 
 
 def test_each_stage_keeps_the_best(watched: Watched) -> None:
@@ -276,6 +303,7 @@ def test_given_stages() -> None:
     assert laminating_stages(8, 1000, 100, 2400) == [(8, 100), (4, 200), (2, 400)]
     assert laminating_stages(8, 150, 100, 2400) == [(8, 100), (4, 150), (2, 150)]
     assert laminating_stages(2, 150, 100, 20) == [(2, 10)]
+    assert laminating_stages(None, 1, 2, 1) == [(1, 1)]
 
 
 @pytest.mark.parametrize("value", [0, 3, 2.5, "8"])
