@@ -112,7 +112,7 @@ def write_name(name: str, settings: Mapping[str, Any]) -> str:
     >>> write_name("laminating", {"scheme": "distinct", "n_features": 64})
     'laminating:scheme=distinct:n_features=64'
     """
-    plain = {key: value.item() if _is_scalar(value) else value for key, value in settings.items()}
+    plain = {k: v.item() if getattr(v, "ndim", None) == 0 else v for k, v in settings.items()}
     text = ":".join([name, *(f"{key}={value}" for key, value in plain.items())])
     try:
         read = parse_name(text)
@@ -123,10 +123,6 @@ def write_name(name: str, settings: Mapping[str, Any]) -> str:
             f"the settings {plain!r} of {name} cannot be written in a name; pass an instance"
         )
     return text
-
-
-def _is_scalar(value: Any) -> bool:
-    return getattr(value, "ndim", None) == 0
 
 
 def read_setting(text: str) -> Any:

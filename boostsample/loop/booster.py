@@ -34,14 +34,7 @@ from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets
 from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.round_budgets import EQUAL
-from boostsample.loop.round_terms import (
-    is_stump,
-    leaves_of,
-    leaves_of_targets,
-    terms_of,
-    votes_of_bit,
-    votes_of_colors,
-)
+from boostsample.loop.round_terms import leaves_of, terms_of, votes_of_bit, votes_of_colors
 from boostsample.loop.target_search import TargetSearch
 from boostsample.objective import (
     AdaBoostMH,
@@ -326,7 +319,9 @@ class Booster:
                     self._search.refuse_products(leaf)
             edge = self._edge_of(targets)
             terms = terms_of(targets, self.step_size.alpha(self._share * edge))
-            leaves = [] if self._is_stump(terms) else leaves_of_targets(targets)
+            leaves = list[Leaf]()
+            if not self._is_stump(terms):
+                leaves = [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
             # Other random numbers may break ties otherwise, and lead to other searches.
             same = before is None or repr(before) == repr(self._rng.bit_generator.state)
         self._round += 1  # a round that fails does not count
@@ -379,7 +374,7 @@ class Booster:
 
     def _is_stump(self, terms: Sequence[Term]) -> bool:
         """Whether the terms are one stump as the objective makes it."""
-        return is_stump(terms, two_sided=self.objective.two_sided)
+        return len(terms) == 1 and (terms[0].below is None) != self.objective.two_sided
 
     def _targets(self) -> Targets:
         return Targets(self._rows, self._search, (0, self._rows.n_examples))

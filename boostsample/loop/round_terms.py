@@ -15,16 +15,6 @@ from boostsample.records import Term
 from boostsample.rows.protocol import Leaf
 
 
-def leaves_of_targets(targets: Sequence[Targets]) -> list[Leaf]:
-    """The leaves of a base classifier, from their targets."""
-    return [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
-
-
-def is_stump(terms: Sequence[Term], *, two_sided: bool = False) -> bool:
-    """Whether the terms are one stump, with opposite votes or `two_sided`."""
-    return len(terms) == 1 and (terms[0].below is None) != two_sided
-
-
 def terms_of(leaves: Sequence[Targets], alpha: float) -> list[Term]:
     """The terms of the base classifier with these leaves."""
     if len(leaves) == 1 and leaves[0].stumps and not leaves[0].path:

@@ -178,7 +178,7 @@ class TargetSearch:
             estimated = edge  # exact sample: H = G; the search only rounds differently
         alpha = alpha_of(edge)
         value = run.raw_threshold(feature, threshold)
-        family = _family_of(self._families, member)
+        family = bisect_right(self._families, member, key=lambda family: family.first) - 1
         n_features = _n_different([r.stumps.feature for r in searches])
         complete = n_features == rows.n_features and len(exact) == len(searches)
         if self.hopeless:
@@ -309,10 +309,6 @@ def _check_looks(read: int, ledger: Ledger, budget: int, where: str) -> None:
             f"{where}: the searches have read {read:,} looks, but the ledger holds {spent:,} of a "
             f"budget of {budget:,}; a strategy must not change the ledger: remove what patches it"
         )
-
-
-def _family_of(families: Sequence[FamilyInfo], feature: int) -> int:
-    return bisect_right(families, feature, key=lambda family: family.first) - 1
 
 
 def _n_different(searched: list[NDArray[np.int64]]) -> int:

@@ -147,10 +147,8 @@ def bin_of(bank: Any, row: dict[str, Any]) -> int:
 
 def test_after_an_edge_of_1_training_goes_on_with_the_same_weights() -> None:
     X, Y = perfect()
-    before, booster = (
-        None,
-        Booster(bank_of(X), None, Y, "full", n_rounds=50, rng=0, learning_rate=0.1),
-    )
+    before = None
+    booster = Booster(bank_of(X), None, Y, "full", n_rounds=50, rng=0, learning_rate=0.1)
     while not booster.finished:
         done = booster.next_round()
         (row,) = done.rows
