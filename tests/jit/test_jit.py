@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 from types import SimpleNamespace
@@ -64,6 +65,23 @@ def test_without_a_cache_it_does_not_say_once(
     monkeypatch.setattr(_jit, "_not_kept", not_kept)
     (message,) = told([60.0], started_by("boostsample.kernels.draw", folder), caplog)
     assert message == "compiling kernels for this machine, which takes 5 to 15 seconds"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_waits_for_the_outermost_compilation(collects: bool) -> None:
+    waiting, event = _jit._Waiting(), started_by("boostsample.kernels.search")
+    other = started_by("numpy.linalg")
+    if not collects:
+        gc.disable()
+    try:
+        found = []
+        for step in ("on_start", "on_start", "on_end", "on_end"):
+            for each in (event, other):
+                getattr(waiting, step)(each)
+            found.append(gc.isenabled())
+        assert found == [False, False, False, collects]
+    finally:
+        gc.enable()
 
 
 @slow_without_jit
