@@ -152,7 +152,11 @@ def test_full_is_left_out_of_long_comparisons_unless_it_is_named(
 @pytest.mark.parametrize(
     ("strategy", "budget", "message"),
     [
-        ("laminating", 1, "laminating from 2 features costs at least 2 looks, but the budget is 1"),
+        (
+            "laminating:n_features=2",
+            1,
+            "laminating from 2 features costs at least 2 looks, but the budget is 1",
+        ),
         (
             "uniform-q1:n_features=4",
             3,
