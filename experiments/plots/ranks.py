@@ -111,6 +111,8 @@ def _notes(order: Ranking, difference: float) -> list[str]:
         )
     if order.left_out:
         notes.append(f"Left out, as not in every data set: {', '.join(order.left_out)}.")
+    if order.fewer:
+        notes.append(f"Means of fewer repetitions than others: {', '.join(order.fewer)}.")
     return notes
 
 

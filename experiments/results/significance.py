@@ -214,7 +214,8 @@ class Ranking:
     """Mean ranks of strategies, from the best to the worst.
 
     `ranks` has shape (n,); `scores`, the means over repetitions, (n_data, n). `left_out` are
-    strategies that are missing in a data set, `stumps` the mark of each data set.
+    strategies that are missing in a data set; `fewer` have fewer repetitions than others in one.
+    `stumps` is the mark of each data set.
     """
 
     labels: tuple[str, ...]
@@ -222,6 +223,7 @@ class Ranking:
     scores: NDArray[np.float64]
     data: tuple[str, ...]
     left_out: tuple[str, ...]
+    fewer: tuple[str, ...]
     stumps: dict[str, int]
     counted: str = "stumps"  # or rounds
 
@@ -281,6 +283,8 @@ def ranking(
     scores = np.array(
         [[np.mean(list(of_data[label].values())) for label in shared] for of_data in values]
     )
+    counts = np.array([[len(of_data[label]) for label in shared] for of_data in values])
+    has_fewer = (counts < counts.max(axis=1, keepdims=True)).any(axis=0)
     mean = ranks(scores, lower_is_better=METRICS[metric].better < 0)
     order = np.argsort(mean, kind="stable")
     return Ranking(
@@ -289,6 +293,7 @@ def ranking(
         scores[:, order],
         tuple(data),
         tuple(label for label in every if label not in shared),
+        tuple(label for label, fewer in zip(shared, has_fewer, strict=True) if fewer),
         at,
         counted(learner for curves in data.values() for learner in curves.learners),
     )

@@ -62,6 +62,17 @@ def test_what_is_not_in_every_data_set_is_left_out_and_said() -> None:
     assert "Left out, as not in every data set: extra." in text
 
 
+def test_means_of_fewer_repetitions_are_said() -> None:
+    folders = [results(name, 1, 2, 3) for name in "xy"]
+    runs = [("a", 0), ("b", 0), ("c", 0), ("a", 1), ("c", 1)]
+    fewer = fake_results.results([fake_results.curve(*run, data="z") for run in runs])
+    assert ranking([*folders, results("z", 1, 2, 3)]).fewer == ()
+    assert ranking([*folders, fewer]).fewer == ("b",)
+    text = ranks_figure([*folders, fewer]).get_supxlabel()
+    assert "Means of fewer repetitions than others: b." in text
+    assert "repetitions" not in ranks_figure(MANY).get_supxlabel()
+
+
 @pytest.mark.parametrize(("n", "least"), [(2, 4), (3, 3), (8, 3)])
 def test_a_diagram_needs_as_many_data_sets_as_can_show_a_difference(n: int, least: int) -> None:
     """The difference is below the largest one of mean ranks, and is not with one set less."""
