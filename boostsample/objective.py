@@ -157,15 +157,6 @@ class Objective:
         """`edges`, or None if they are the worth."""
         return None if type(self).edges is Objective.edges else self.edges
 
-    @property
-    def bounds_edges(self) -> bool:
-        """Whether a base classifier of edge H on a mass W has at most W H + 1 - W on all.
-
-        It has at most the worth of both: so for edges that are convex in the worth, and 1 at 1.
-        """
-        edges = self.edges(np.linspace(0.0, 1.0, 101))
-        return bool(np.diff(edges, 2).min() >= -1e-9)
-
     def edge(self, worth: float) -> float:
         """The edge for a worth: at most 1."""
         worth = min(worth, 1.0)

@@ -43,6 +43,10 @@ from boostsample.jit.compile_kernels import kernel_files
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.names import parse_name, refuse_alternatives
 
+_LOG = logging.getLogger(__name__)
+_PACKAGE = Path(__file__).parents[1]
+_ENGINE = ("checks.py", "family.py", "banks/binning.py")
+"""Files that every bank depends on, besides the kernels and our families."""
 BANKS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
         "memory": {"reference": None, "tile_bytes": None},
@@ -131,12 +135,6 @@ def make_bank(
     if form == "disk":
         return cached_bank(families, X, train_rows, name=name, **work, **chosen)
     return FeatureBank.build(families, X, train_rows, **work, **chosen)
-
-
-_LOG = logging.getLogger(__name__)
-_PACKAGE = Path(__file__).parents[1]
-_ENGINE = ("checks.py", "family.py", "banks/binning.py")
-"""Files that every bank depends on, besides the kernels and our families."""
 
 
 def cached_bank(

@@ -41,6 +41,15 @@ _COMPARED, _COMPARED_BYTES = 256, 2**24
 """Most variants, evenly spaced, that are compared with the number of people at once."""
 _UNLIKELY = 1e-9
 _SHOWN = 5
+_FAM = ("FID", "IID", "father", "mother", "sex", "phenotype")
+_BIM = ("chromosome", "ID", "centimorgans", "position", "allele 1", "allele 2")
+_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+_NO_VALUE = ("na", "nan", "none", ".")
+_LARGEST = 2.0**53
+"""Whole numbers below it are exact as float64."""
+_BLOCK = 2**24
+"""Bytes that the parser takes at once, at least a line."""
 
 
 class PlinkData(NamedTuple):
@@ -338,17 +347,6 @@ def _read_into(stream: Any, packed: NDArray[np.uint8], path: Path) -> None:
 
 def _first(texts: Sequence[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + (", ..." if len(texts) > _SHOWN else "")
-
-
-_FAM = ("FID", "IID", "father", "mother", "sex", "phenotype")
-_BIM = ("chromosome", "ID", "centimorgans", "position", "allele 1", "allele 2")
-_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
-_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
-_NO_VALUE = ("na", "nan", "none", ".")
-_LARGEST = 2.0**53
-"""Whole numbers below it are exact as float64."""
-_BLOCK = 2**24
-"""Bytes that the parser takes at once, at least a line."""
 
 
 class People(NamedTuple):

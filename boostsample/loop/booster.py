@@ -196,8 +196,7 @@ class Booster:
         weights = SignedWeights(labels, label_weights, columns, threads, known, unit)
         if boosted.classes:
             weights.floor[: labels.shape[1]] = CLASS_FLOOR
-        of_edges = boosted.maps_edges, boosted.bounds_edges
-        rules = SearchRules(boosted.two_sided, boosted.classes, *of_edges)
+        rules = SearchRules(boosted.two_sided, boosted.classes, boosted.maps_edges)
         of_bank = bank.reader(columns)
         of_run = LocalRows(of_bank, weights, initial.example_weight, rules, pairs, colorings)
         of_run.compile(builder.one_search)
@@ -319,7 +318,7 @@ class Booster:
                     self._search.refuse_products(leaf)
             edge = self._edge_of(targets)
             terms = terms_of(targets, self.step_size.alpha(self._share * edge))
-            leaves = list[Leaf]()
+            leaves = []
             if not self._is_stump(terms):
                 leaves = [Leaf(leaf.stretch, leaf.stumps, leaf.votes) for leaf in targets]
             # Other random numbers may break ties otherwise, and lead to other searches.

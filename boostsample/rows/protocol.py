@@ -101,7 +101,7 @@ class TargetRows(Protocol):
 
     @property
     def bounds_edges(self) -> bool:
-        """Whether edges are bounded as in `Objective.bounds_edges`."""
+        """Whether edges are bounded as in `SearchRules.bounds_edges`."""
         ...
 
     @property

@@ -67,6 +67,11 @@ FEW = 8192
 ROUGH_TIE = 4e-7
 #: Races whose work space is kept; the oldest one goes.
 _MOST_RACES = 16
+#: A list of more rows than are searched, and this many, is slower than the bins, at 50 features
+#: and one label; with more labels, or fewer rows, a longer list is.
+_LISTED_BESIDES = 200
+#: Up to this many listed rows, 20 to 50 us, one thread searches alone.
+_MOST_ALONE = 20_000
 
 
 class Precision(NamedTuple):
@@ -211,7 +216,16 @@ class SearchRules(NamedTuple):
     two_sided: bool = False
     classes: bool = False
     edges: Callable[[NDArray[np.float64]], NDArray[np.float64]] | None = None
-    bounds_edges: bool = True
+
+    @property
+    def bounds_edges(self) -> bool:
+        """Whether a base classifier of edge H on a mass W has at most W H + 1 - W on all.
+
+        It has at most the worth of both: so for edges that are convex in the worth, and 1 at 1.
+        """
+        if self.edges is None:
+            return True
+        return bool(np.diff(self.edges(np.linspace(0.0, 1.0, 101)), 2).min() >= -1e-9)
 
 
 class Searcher:
@@ -605,13 +619,6 @@ def _cuts(n_features: int) -> tuple[int, ...]:
     cuts = list(range(0, n_features + 1, SEARCH_GROUP))
     cuts += range(cuts[-1] + 2, n_features + 1, 2)
     return tuple(cuts) if cuts[-1] == n_features else (*cuts, n_features)
-
-
-#: A list of more rows than are searched, and this many, is slower than the bins, at 50 features
-#: and one label; with more labels, or fewer rows, a longer list is.
-_LISTED_BESIDES = 200
-#: Up to this many listed rows, 20 to 50 us, one thread searches alone.
-_MOST_ALONE = 20_000
 
 
 class RareSearch:

@@ -16,6 +16,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.labels import encode
 from boostsample.records import Round
 from boostsample.registry import OBJECTIVES, make_objective
+from boostsample.rows.searcher import SearchRules
 from tests.compiled import slow_without_jit
 from tests.loop.checkpoint_runs import bits
 from tests.problems import bank_of, noisy_labels, table
@@ -156,7 +157,8 @@ def test_sampled_strategies(objective: str, strategy: str) -> None:
 def test_whether_a_mass_bounds_edges(objective: str, n_labels: int) -> None:
     made = make_objective(objective)
     made.check(n_labels if objective != "rank" else 1, one_search=True)
-    assert made.bounds_edges == (objective != "samme" or n_labels == 1)
+    rules = SearchRules(made.two_sided, made.classes, made.maps_edges)
+    assert rules.bounds_edges == (objective != "samme" or n_labels == 1)
 
 
 def test_groups_of_rank_are_the_queries() -> None:
