@@ -204,6 +204,11 @@ def axis_figure(
         heads = list(dict.fromkeys(part[against] for part in curves.parts.values()))
         values = curves.at(metric, axis, levels_here[-1])
         lines = _lines(curves, against, heads, values)
+        if np.isnan(list(lines.values())).all():
+            raise SettingError(
+                f"no strategy on {name} has a value at {levels_here[-1]:,g} {unit} in all of its "
+                "runs; take a level that they reach"
+            )
         drawn += list(lines.values())
         _draw_lines(axes, against, heads, lines)
         axes.set_ylabel(METRICS[metric].axis_title)
@@ -226,7 +231,10 @@ def _lines(
     heads: Sequence[str],
     values: Mapping[str, Mapping[int, float]],
 ) -> dict[str, NDArray[np.float64]]:
-    """The values of each line, (repetitions, heads); NaN where there is none."""
+    """The values of each line, (repetitions, heads); NaN where there is none.
+
+    A head has no values if one of its runs has none: a mean of the others would be biased.
+    """
     repetitions = sorted({number for runs in values.values() for number in runs})
     lines: dict[str, NDArray[np.float64]] = {}
     for label, part in curves.parts.items():
@@ -236,7 +244,8 @@ def _lines(
         line = f"{part['strategy']} ({setup})" if setup else part["strategy"]
         empty = np.full((len(repetitions), len(heads)), np.nan)
         column = lines.setdefault(line, empty)[:, heads.index(part[against])]
-        column[:] = [values[label].get(number, np.nan) for number in repetitions]
+        if not np.isnan(list(values[label].values())).any():
+            column[:] = [values[label].get(number, np.nan) for number in repetitions]
     return lines
 
 
@@ -247,6 +256,8 @@ def _draw_lines(
     x = np.arange(len(heads)) if numbers is None else np.array(numbers)
     order = np.argsort(x)
     for number, (label, values) in enumerate(lines.items()):
+        if np.isnan(values).all():
+            axes.plot([], [], **drawing.line_style(number), label=label)
         drawing.draw_band(axes, x[order], values[:, order], number, label)
     axes.set_xlabel(against)
     if numbers is None:

@@ -49,6 +49,15 @@ class Verdict:
     untested: frozenset[str] = frozenset()  # fewer than two repetitions in common with the best
 
 
+def comparable(value: float) -> float:
+    """A number to twelve digits: means that differ by rounding errors only are equal.
+
+    >>> comparable((28.000000000000004 + 36.0) / 2), comparable(float("inf"))
+    (32.0, inf)
+    """
+    return float(f"{value:.12g}")
+
+
 def told_apart(
     values: Mapping[str, Mapping[int, float]],
     *,
@@ -70,7 +79,8 @@ def told_apart(
     if len(compared) < 2:
         return Verdict()
     sign = 1 if lower_is_better else -1
-    best = min(compared, key=lambda label: sign * statistics.fmean(compared[label].values()))
+    means = {label: comparable(statistics.fmean(runs.values())) for label, runs in compared.items()}
+    best = min(compared, key=lambda label: sign * means[label])
     rival = compared.pop(best)
     raw: dict[str, float] = {}
     for label, runs in compared.items():
@@ -131,8 +141,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def ranks(scores: ArrayLike, *, lower_is_better: bool = True) -> NDArray[np.float64]:
     """Mean rank of each method over the data sets: 1 is the best, ties share their mean rank.
 
-    `scores` is array_like (n_data, n_methods), the result float64 (n_methods,). SettingError if a
-    value is missing (NaN).
+    `scores` is array_like (n_data, n_methods), the result float64 (n_methods,). Scores are compared
+    to twelve digits (`comparable`). SettingError if a value is missing (NaN).
 
     >>> ranks([[0.1, 0.2, 0.3], [0.2, 0.2, 0.3]])
     array([1.25, 1.75, 3.  ])
@@ -199,6 +209,7 @@ def least_data_sets(n_methods: int) -> int:
 
 
 def _complete(scores: ArrayLike) -> NDArray[np.float64]:
+    """Scores of all methods on all data sets, `comparable`; SettingError if one is missing."""
     table = np.asarray(scores, np.float64)
     assert table.ndim == 2, "one row per data set, one column per method"
     if np.isnan(table).any():
@@ -206,7 +217,7 @@ def _complete(scores: ArrayLike) -> NDArray[np.float64]:
             "ranks need a value of every method on every data set, and "
             f"{int(np.isnan(table).sum())} are missing; leave out methods or data sets"
         )
-    return table
+    return np.array([list(map(comparable, row)) for row in table.tolist()])
 
 
 @dataclass(frozen=True)
@@ -254,13 +265,19 @@ def ranking(
     does not reach it on a data set is left out.
 
     `metric` is one of `ranked_metrics`, `stumps` by default the last mark of each data set. Raises
-    SettingError for fewer than two strategies in all of them, or no rows at this number of stumps.
+    SettingError for fewer than two strategies in all of them, no rows at this number of stumps, or
+    `stumps` on another axis.
     Lines of the same cells, as those of `full` at several budgets, are one strategy.
     """
     if metric not in ranked_metrics():
         raise unknown("metric", metric, ranked_metrics())
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
+    if axis != "stumps" and stumps is not None:
+        raise SettingError(
+            f"a number of stumps is for ranks at equal stumps, got {stumps} at equal {axis}; leave "
+            "one of them out"
+        )
     if axis == "stumps":
         values = [curves.at(metric, axis, at[name]) for name, curves in data.items()]
     else:

@@ -23,6 +23,7 @@ from boostsample.experiments.plan.variants import TUNED_VARIANT
 from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import curves_of_data, error_curve, uncharged
+from boostsample.experiments.results.significance import comparable
 from boostsample.experiments.results.titles import SETUP_COLUMNS, setup_columns
 from boostsample.loop.smoothed import smoothed_error, window
 
@@ -125,7 +126,7 @@ def _choices_of(data: str, validation: Results) -> Iterator[Choice]:
     for strategy, learner in dict.fromkeys((variant[0], variant[2]) for variant in curves):
         tried = {v: c for v, c in curves.items() if (v[0], v[2]) == (strategy, learner)}
         candidates = [
-            (statistics.fmean(errors), variant, stumps, errors)
+            (comparable(statistics.fmean(errors)), variant, stumps, errors)
             for variant, of_variant in tried.items()
             for stumps in _defined(of_variant)
             for errors in [_smoothed(of_variant, stumps)]

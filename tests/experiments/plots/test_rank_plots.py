@@ -50,6 +50,8 @@ def test_the_mark_and_the_metric_may_be_chosen() -> None:
     assert ranking([one, other], "f1").labels == ("a", "b")  # higher is better
     with pytest.raises(SettingError, match=r"known at .*10, 100 stumps"):
         ranking([one, other], stumps=11)
+    with pytest.raises(SettingError, match="equal stumps, got 10 at equal looks; leave one"):
+        ranking([one, other], stumps=10, axis="looks")
 
 
 def test_what_is_not_in_every_data_set_is_left_out_and_said() -> None:

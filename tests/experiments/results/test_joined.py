@@ -233,6 +233,32 @@ def test_pictures_against_an_axis_have_a_line_for_each_strategy() -> None:
         axis_figure(budgets(), "budget", ["loss"], "stumps", [10, 100])
 
 
+def test_pictures_against_an_axis_leave_out_means_of_some_runs_as_tables_do() -> None:
+    """The third run of `full` at 1N, and of `ucb` at both budgets, ends at 10,000 looks."""
+    short = {("full", "1N"), ("ucb", "1N"), ("ucb", "3N")}
+    setups = []
+    for budget in ("1N", "3N"):
+        runs = [
+            curve(name, run, ends=10 if run == 2 and (name, budget) in short else 100)
+            for name in ("full", "ucb")
+            for run in range(3)
+        ]
+        setups.append(results([[{**row, "budget": budget} for row in run] for run in runs]))
+        setups[-1].settings["budget"] = budget
+    joined = joined_results(setups)
+    (axes,) = axis_figure(joined, "budget", ["loss"], "looks", [50_000.0]).axes
+    lines = {str(line.get_label()): line for line in axes.lines}
+    np.testing.assert_allclose(np.asarray(lines["full"].get_xdata(), float), [3])
+    assert list(lines) == ["full", "ucb"]
+    assert np.asarray(lines["ucb"].get_xdata()).size == 0
+    (table,) = result_table(joined, "loss", "looks", [50_000.0], rows="budget")
+    assert [row[1:] for row in table.rows] == [("-", "-"), ("-4.70 (0.00)", "-")]
+    with pytest.raises(
+        SettingError, match=r"no strategy on made has a value at 1e\+09 looks in al"
+    ):
+        axis_figure(joined, "budget", ["error"], "looks", [1e9])
+
+
 @pytest.mark.parametrize(("start", "level"), [(1.0, 40.0), (2.0, 40.0), (0.5, 7.0), (1.0, 1.5)])
 def test_the_area_is_that_of_a_fine_sum(start: float, level: float) -> None:
     x, loss = np.array([2.0, 3.0, 10.0, 50.0, 50.0]), np.array([-0.1, -0.4, -1.0, -2.0, -2.0])

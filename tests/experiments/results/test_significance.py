@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 import pytest
@@ -147,6 +148,19 @@ def test_ranks_of_the_published_example() -> None:
     assert ranks(-DEMSAR).tolist() == mean.tolist()
     # The paper's 9.28 does not correct for ties; its formula with these ranks does give it.
     assert 12 * 14 / 20 * ((mean**2).sum() - 4 * 25 / 4) == pytest.approx(9.28, abs=0.005)
+
+
+# Percentages of 1, 5 and 5, and of 2, 2 and 7, of 30 test examples have the same mean.
+EQUAL_MEANS = [[100 * wrong / 30 for wrong in wrongs] for wrongs in ((1, 5, 5), (2, 2, 7))]
+
+
+def test_means_that_differ_by_rounding_are_ties() -> None:
+    first, second = (statistics.fmean(errors) for errors in EQUAL_MEANS)
+    assert first > second
+    assert ranks([[first, second, 40.0], [first, second, 30.0]]).tolist() == [1.5, 1.5, 3.0]
+    assert friedman([[first, second, first], [second, second, first]]) == (0.0, 1.0)
+    verdict = told_apart(dict(zip("ab", (dict(enumerate(of)) for of in EQUAL_MEANS), strict=True)))
+    assert (verdict.best, verdict.tied) == ("a", {"b"})
 
 
 def test_friedman_is_scipys_but_where_nothing_differs() -> None:

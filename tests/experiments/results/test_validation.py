@@ -95,6 +95,18 @@ def test_the_choice_is_that_of_loops_over_the_rows() -> None:
     assert [one.n_variants for one in choices] == [1, 3]
 
 
+def test_errors_that_differ_by_rounding_are_ties() -> None:
+    """1, 5 and 5 rows are as many as 2, 2 and 7: the first variant and T are chosen."""
+    rows = [
+        {**row, "test_error": 100 * wrong / 30}
+        for settings, wrongs in (("a=1", (1, 5, 5)), ("a=2", (2, 2, 7)))
+        for repetition, wrong in enumerate(wrongs)
+        for row in curve("ucb", repetition, data=HELD, settings=settings)
+    ]
+    (choice,) = choose(results([rows]))
+    assert (choice.settings, choice.stumps) == ("a=1", 1)
+
+
 def test_test_errors_have_no_influence_on_the_choice() -> None:
     both = folder()
     rows = folder(FULL).curves
