@@ -160,6 +160,8 @@ _DECIDES = VALIDATION_COLUMN.name
 _LEAST, _PATIENCE = 100, 2
 _FEWEST = 10
 """Fewest rounds to keep: smaller windows have fewer than 5 rounds, whose least mean is luck."""
+_ROUNDING = 1e-12
+"""Means that differ by less than this part of the largest value are equal."""
 _SCORED = 16
 """Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last."""
 
@@ -272,5 +274,5 @@ class RoundScores:
         losses = self._decides.sign * np.array(self._values[_DECIDES])
         sums = np.append(0.0, np.cumsum(losses))
         means = (sums[end] - sums[first]) / (end - first)
-        best = np.argmin(np.round(means, 12))
+        best = np.argmax(means <= means.min() + _ROUNDING * np.abs(losses).max())
         return int(few[(first == first[best]) & (end == end[best])][-1])

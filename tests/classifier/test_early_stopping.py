@@ -74,6 +74,16 @@ def test_all_rounds_are_kept_while_the_metric_falls() -> None:
     assert follower.n_rounds() == 200
 
 
+@pytest.mark.parametrize("value", [72.32142857142857, 41.964285714285715, 1e-9 / 3])
+def test_of_equal_means_it_is_the_first(value: float) -> None:
+    constant: Any = _Scripted([value] * 100, 1.0)
+    follower = RoundScores({}, decides=constant)
+    for _ in range(100):
+        follower(None)  # type: ignore[arg-type]  # not read
+    follower.end()
+    assert follower.n_rounds() == 10
+
+
 @pytest.mark.parametrize("n_rounds", [1, 2, 9, 40, 250])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("seed", range(3))
