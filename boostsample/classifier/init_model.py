@@ -67,7 +67,7 @@ class InitModel:
         if self.state is None:
             return seen.check_families(self.model.families)
         before = self.state.seen
-        if before.table is None and seen.table is not None:
+        if before.table is None and seen.table is not None and not seen.table.all_numbers:
             raise DataError(
                 "X must have the columns of init_model, which are numbers, got columns of "
                 "categories or dates; encode them as then, or fit without init_model"

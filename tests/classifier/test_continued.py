@@ -123,6 +123,21 @@ def test_categories_are_those_of_the_model() -> None:
         BoostSampleClassifier().fit(frame[["size"]], y, init_model=model)
 
 
+def test_numbers_may_be_objects() -> None:
+    import pandas
+
+    frame = pandas.DataFrame({"a": table(60, 1)[:, 0], "b": np.arange(60) % 2 == 0})
+    y = np.random.default_rng(0).integers(0, 2, 60)
+    model = BoostSampleClassifier(n_rounds=3, random_state=0).fit(frame, y)
+    scores = [
+        BoostSampleClassifier(n_rounds=3, random_state=0)
+        .fit(X, y, init_model=model)
+        .decision_function(X)
+        for X in (frame, frame.astype(object))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
 @pytest.mark.parametrize(
     ("settings", "change", "error", "message"),
     [
