@@ -20,6 +20,10 @@ MOST_ROUNDS, MOST_REPEATS = 10**9, 10**4
 #: Example weights further apart than this would sink to the floor of `boostsample.rows.weights`.
 WEIGHT_RANGE = 1e24
 
+#: Largest seed: entropy of 128 bits.
+MOST_SEED = 2**128 - 1
+
+_MOST_INTEGER = 2**63 - 1
 _COMPARED_ROWS = 128
 _ROUNDING = 2.0**-46
 """Relative difference of float64 values that may come from rounding in sums of a few terms."""
@@ -28,14 +32,15 @@ _ROUNDING = 2.0**-46
 def check_integer(name: str, value: Any, low: int, high: int | None = None, hint: str = "") -> int:
     """A whole number from `low` to `high` as int, or SettingError that ends with `hint`.
 
-    Bools, floats and strings are errors; `high` None is no upper limit.
+    Bools, floats and strings are errors; `high` None is 2^63 - 1.
     """
     try:
         number = low - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = low - 1
-    if number < low or (high is not None and number > high):
-        rule = f"at least {low}" if high is None else f"between {low} and {high}"
+    most = _MOST_INTEGER if high is None else high
+    if not low <= number <= most:
+        rule = f"at least {low}" if high is None and number < low else f"between {low} and {most}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
 
@@ -144,14 +149,24 @@ def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
     return wanted
 
 
+def check_known(kind: str, value: Any, known: Collection[str | None]) -> None:
+    """The SettingError of `unknown` unless a text, or None, is one of the known names.
+
+    >>> check_known("code", "ecoc", ["dense", "one-vs-rest"])
+    Traceback (most recent call last):
+    boostsample.errors.SettingError: unknown code 'ecoc'; known: dense, one-vs-rest
+    """
+    if not isinstance(value, str | None) or value not in known:
+        raise unknown(kind, value, map(str, known))
+
+
 def check_choices(
     name: str, kind: str, values: Sequence[str] | str, known: Collection[str]
 ) -> tuple[str, ...]:
     """A setting `name` that selects distinct ones of the known values, or a SettingError."""
     chosen = (values,) if isinstance(values, str) else tuple(values)
     for value in chosen:
-        if value not in known:
-            raise unknown(kind, value, known)
+        check_known(kind, value, known)
     if not chosen or len(set(chosen)) < len(chosen):
         raise SettingError(
             f"{name} must be one or more different ones of {', '.join(known)}, got {chosen!r}"

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from boostsample.banks.bank_forms import make_bank
-from boostsample.checks import warn_of_merged_columns
+from boostsample.checks import check_flag, warn_of_merged_columns
 from boostsample.classifier.defaults import (
     AUTO,
     FEWEST_ROWS,
@@ -404,6 +404,7 @@ class BoostSampleClassifier(
             If a setting is out of range or unknown.
         """
         limits = RunLimits(self.max_seconds, self.max_looks, monotonic)
+        is_verbose = check_flag("verbose", self.verbose, numbers=True)
         start = None if init_model is None else InitModel.of(init_model, type(self))
         if start is not None and self.max_model_features is not None:
             raise SettingError(
@@ -434,7 +435,9 @@ class BoostSampleClassifier(
             start.check_no_code(code)
         auto = chooses_rounds(self.n_rounds, self.warm_start)
         n_features = sum(family.n_features for family in families)
-        validates = validation_is_used(self.early_stopping, self.calibration)
+        validates = validation_is_used(
+            self.early_stopping, self.calibration, self.validation_fraction
+        )
         metric = check_eval_metric(self.eval_metric)
 
         # Rows to train on, and rows that members or all leave out.
@@ -503,7 +506,7 @@ class BoostSampleClassifier(
             booster,
             limits,
             followers,
-            FitProgress(n_rounds, evaluation.text) if self.verbose else None,
+            FitProgress(n_rounds, evaluation.text) if is_verbose else None,
             fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
             turn=n_members,
             before=None if callbacks is None else callbacks.begin,

@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_number
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import Factors
@@ -221,7 +222,7 @@ class RealObjective(Objective, abc.ABC):
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
     ) -> StepSize:
         """Steps whose coefficient is the learning rate."""
-        if smoothing:
+        if check_number("smoothing", smoothing, 0.0):
             raise SettingError(
                 f"smoothing is for objectives with votes, got {smoothing!r} with {self.name!r}; "
                 "use smoothing=0"

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import SettingError
 
 ONE_VS_REST = "one-vs-rest"
 BINARY = "binary"
@@ -85,8 +86,7 @@ class OutputCode:
 
 def check_code_settings(code: Any, decoding: Any) -> None:
     """SettingError if a name, a number of bits or the decoding is unknown."""
-    if decoding not in DECODINGS:
-        raise unknown("decoding", decoding, DECODINGS)
+    check_known("decoding", decoding, DECODINGS)
     if isinstance(code, str):
         _name_and_bits(code)
 
@@ -120,8 +120,7 @@ def make_output_code(
 def _name_and_bits(code: str) -> tuple[str, int | None]:
     """The name of a code, and the number of bits of a random one."""
     name, colon, bits = code.partition(":")
-    if name not in CODES:
-        raise unknown("code", name, CODES)
+    check_known("code", name, CODES)
     if not colon:
         return name, None
     if name not in (DENSE, SPARSE) or not bits.isdecimal() or int(bits) < 1:

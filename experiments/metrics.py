@@ -52,6 +52,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_known
 from boostsample.errors import SettingError, failed, unknown
 from boostsample.labels import classify, encode
 from boostsample.names import is_in_file
@@ -452,8 +453,7 @@ def declare_metric(
 
     SettingError if a value is unknown.
     """
-    if of not in READ:
-        raise unknown("argument of a metric", of, READ)
+    check_known("argument of a metric", of, READ)
     if better not in (-1, 0, 1):
         raise SettingError(f"better must be -1, 0 or 1, got {better!r}")
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -27,7 +28,7 @@ from boostsample.banks.binning import (
     compute_columns,
     find_cuts,
 )
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_known
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.family import BinnedFeatures, Family, check_examples, check_name
@@ -227,7 +228,7 @@ def _indices(
                 chosen.append(part if is_range else [check_integer(rule, part, 0, high)])
     for several in chosen:
         ends = (several[0], several[-1]) if several and isinstance(several, range) else several
-        if ends and (min(ends) < 0 or (high is not None and max(ends) > high)):
+        if ends and not 0 <= min(ends) <= max(ends) <= (sys.maxsize if high is None else high):
             for column in ends:
                 check_integer(rule, column, 0, high)
     indices = chosen[0] if len(chosen) == 1 else [*itertools.chain.from_iterable(chosen)]
@@ -356,8 +357,7 @@ def column_groups(
     """
     n_columns, column_names = _shape(table, n_columns, column_names)
     if isinstance(groups, str):
-        if groups not in _WAYS:
-            raise unknown("way to group columns", groups, _WAYS)
+        check_known("way to group columns", groups, _WAYS)
         groups = _by_dtype(table) if groups == "dtype" else _by_prefix(column_names, separator)
     if not groups:
         raise SettingError("groups must hold at least one group of columns, got none")

@@ -18,7 +18,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_known
 from boostsample.errors import BoostSampleError, SettingError, unknown
 from boostsample.families.columns import Columns
 from boostsample.families.images.fourier import Fourier
@@ -214,8 +214,7 @@ def _registered(
     parameters = inspect.signature(kind).parameters
     if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         for setting in settings:
-            if setting not in parameters:
-                raise unknown(f"setting of family {name!r}", setting, parameters)
+            check_known(f"setting of family {name!r}", setting, parameters)
     if name not in FAMILIES:
         filled = {**filled, "name": short_name(name).rpartition(":")[2]}
     fitting = {key: value for key, value in filled.items() if key in parameters}

@@ -27,8 +27,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_flag, check_integer
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.checks import check_flag, check_integer, check_known
+from boostsample.errors import DataError, SettingError
 from boostsample.families.columns import sparse_columns
 from boostsample.family import Family, check_name
 
@@ -328,8 +328,7 @@ def check_document_settings(
             "ngram_range must be (shortest, longest), integers with 1 <= shortest <= longest, got "
             f"{ngram_range!r}"
         )
-    if analyzer not in _ANALYZERS:
-        raise unknown("analyzer", analyzer, _ANALYZERS)
+    check_known("analyzer", analyzer, _ANALYZERS)
     try:
         n_groups = re.compile(token_pattern).groups
     except (TypeError, re.error) as error:

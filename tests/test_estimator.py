@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from boostsample import BoostSampleClassifier, SettingError
+from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.banks.bank import FeatureBank
 from boostsample.families import Columns, Haar, Identity
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.registry import make_strategy
+from boostsample.registry import make_strategy, registered_class, registered_names
 from boostsample.strategies import UCB
 
 Data = tuple[NDArray[Any], NDArray[Any]]
@@ -92,6 +94,27 @@ def test_bad_settings(digits: Data, settings: dict[str, Any], message: str) -> N
     X, y = digits
     with pytest.raises(SettingError, match=message):
         BoostSampleClassifier(**{"n_rounds": 2, "random_state": 0, **settings}).fit(X, y)
+
+
+@pytest.mark.parametrize("name", BoostSampleClassifier().get_params())
+@pytest.mark.parametrize("value", [np.array([1, 2]), np.array(["a", "b"]), object(), 1j, b"x"])
+def test_no_setting_takes_a_value_of_another_kind(digits: Data, name: str, value: Any) -> None:
+    model = BoostSampleClassifier(n_rounds=2, random_state=0)
+    with pytest.raises((SettingError, DataError)):
+        model.set_params(**{name: value}).fit(digits[0][:60], digits[1][:60])
+    assert not hasattr(model, "model_")
+
+
+@pytest.mark.parametrize("kind", ["strategy", "learner", "objective", "family"])
+def test_numbers_of_parts_are_checked(digits: Data, kind: str) -> None:
+    X, y = digits[0][:60].reshape(-1, 8, 8), digits[1][:60]
+    for name in registered_names(kind):
+        for setting in inspect.signature(registered_class(kind, name)).parameters:
+            for value in (10**30, -1):
+                parameter = {"family": "families"}.get(kind, kind)
+                part = {parameter: f"{name}:{setting}={value}"}
+                with suppress(SettingError, DataError):
+                    BoostSampleClassifier(n_rounds=2, random_state=0, **part).fit(X, y)
 
 
 def test_progress_is_shown_on_request(digits: Data, capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ from boostsample.banks.column_bank import COLUMN_CACHE_BYTES, ColumnBank
 from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.lazy import LAZY_CACHE_BYTES, LazyBank
 from boostsample.banks.tile_layout import check_tile_bytes
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_known
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.family import Family
@@ -68,8 +68,7 @@ def bank_settings(form: str, options: Mapping[str, Any]) -> dict[str, Any]:
     >>> bank_settings("memory", {"reference": 500})
     {'reference': 500, 'tile_bytes': None}
     """
-    if form not in BANKS:
-        raise unknown("bank", form, BANKS)
+    check_known("bank", form, BANKS)
     rule = "which only strategies take; give one value"
     refuse_alternatives(f"the {form} bank", options, rule)
     for name, value in options.items():

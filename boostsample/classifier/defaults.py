@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from sklearn.base import BaseEstimator
 
-from boostsample.checks import budget_looks
+from boostsample.checks import budget_looks, check_number
 from boostsample.errors import SettingError, unknown
 from boostsample.learner import Learner
 from boostsample.names import is_in_file, parse_name, write_name
@@ -146,7 +146,8 @@ def choose_objective(
     """
     if not (isinstance(objective, str) and objective == AUTO):
         return objective
-    default = is_auto(learner) and not smoothing and n_features <= MOST_WIDE
+    is_smoothed = check_number("smoothing", smoothing, 0.0) > 0
+    default = is_auto(learner) and not is_smoothed and n_features <= MOST_WIDE
     return "real-mh" if default and n_members > 1 else "mh"
 
 

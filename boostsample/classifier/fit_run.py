@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank
-from boostsample.checks import check_flag
+from boostsample.checks import check_flag, check_number
 from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
@@ -359,6 +359,7 @@ def fit_checkpoint(
     seed: list[int],
 ) -> Checkpoint | None:
     """The checkpoint of a fit, which also keeps its seed; None without a path."""
+    check_number("checkpoint_seconds", seconds, 0.0)
     return None if path is None else Checkpoint(path, booster, seconds, {"seed": seed})
 
 

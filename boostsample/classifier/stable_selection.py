@@ -24,7 +24,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks.bank import Bank
 from boostsample.banks.bank_forms import make_bank
-from boostsample.checks import check_count, check_integer, check_number, warn_of_merged_columns
+from boostsample.checks import (
+    check_count,
+    check_integer,
+    check_known,
+    check_number,
+    warn_of_merged_columns,
+)
 from boostsample.classifier.defaults import choose_objective
 from boostsample.classifier.fit_run import fit_seed
 from boostsample.classifier.inputs.fit_inputs import (
@@ -42,7 +48,7 @@ from boostsample.classifier.selection_bounds import (
     needed_shares,
     usual_chosen,
 )
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.errors import DataError, SettingError
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster
 from boostsample.strategy import Strategy
@@ -220,8 +226,7 @@ class StableSelectionMixin:
             n_chosen = check_integer("n_chosen", n_chosen, 1)
         if correlated is not None:
             correlated = check_number("correlated", correlated, 0.0, 1.0, above=True)
-        if bound not in BOUNDS:
-            raise unknown("bound", bound, BOUNDS)
+        check_known("bound", bound, BOUNDS)
         X = frame_of(X)
         numbers = inputs_are_numbers(self.families)
         inputs = check_fit_inputs(self, X, y, sample_weight, numbers=numbers)

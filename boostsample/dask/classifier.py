@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from boostsample.checks import warn_of_merged_columns
+from boostsample.checks import check_flag, check_known, warn_of_merged_columns
 from boostsample.classifier.defaults import AUTO, NamedSettings, choose_settings
 from boostsample.classifier.fit_run import fit_checkpoint, fit_seed, train
 from boostsample.classifier.fitted import FittedState
@@ -23,7 +23,7 @@ from boostsample.classifier.prediction.probabilities import largest_score, rule_
 from boostsample.dask.cluster import DaskShards
 from boostsample.dask.cluster_table import read_table
 from boostsample.dask.parts import is_collection, is_frame
-from boostsample.errors import SettingError, unknown
+from boostsample.errors import SettingError
 from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
 from boostsample.labels import class_values
@@ -187,9 +187,9 @@ class DaskBoostSampleClassifier(
         Unless it is read from files, `persist` a collection whose parts are expensive.
         """
         limits = RunLimits(self.max_seconds, self.max_looks, monotonic)
+        is_verbose = check_flag("verbose", self.verbose, numbers=True)
         client = self._client()
-        if self.calibration not in _CALIBRATIONS:
-            raise unknown("calibration", str(self.calibration), map(str, _CALIBRATIONS))
+        check_known("calibration", self.calibration, _CALIBRATIONS)
         facts, sources = read_table(
             client,
             X,
@@ -233,7 +233,7 @@ class DaskBoostSampleClassifier(
                 booster,
                 limits,
                 (),
-                FitProgress(booster.n_rounds) if self.verbose else None,
+                FitProgress(booster.n_rounds) if is_verbose else None,
                 fit_checkpoint(self.checkpoint, booster, self.checkpoint_seconds, seed),
             )
         terms = (term for done in rounds for term in done.terms)

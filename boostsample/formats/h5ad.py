@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from boostsample.checks import (
     RowMerges,
     StoredMerges,
+    check_known,
     columns_merged_by_float32,
     float32_may_merge,
     warn_of_merged_columns,
@@ -248,8 +249,7 @@ class _Frame:
 
     def column(self, name: str, n: int) -> NDArray[Any]:
         """A column of n values; SettingError if there is none of this name."""
-        if name not in self.columns:
-            raise unknown(f"column of {self.where}", name, self.columns)
+        check_known(f"column of {self.where}", name, self.columns)
         return read_column(member(self.group, name, self.where), n, f"{self.where}[{name!r}]")
 
 

@@ -25,9 +25,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_flag
+from boostsample.checks import check_flag, check_known
 from boostsample.column_table import ColumnTable
-from boostsample.errors import DataError, SettingError, one_line, os_fault, unknown
+from boostsample.errors import DataError, SettingError, one_line, os_fault
 from boostsample.kernels.genotypes import unpack_genotypes, unpack_people
 
 __all__ = ["PlinkData", "PlinkTable", "read_plink"]
@@ -449,8 +449,7 @@ def read_phenotypes(path: Path, name: str | None, people: People) -> Any:
             f"known: {', '.join(names)}"
         )
     if names.count(chosen) != 1:
-        if chosen not in names:
-            raise unknown(f"phenotype of {path}", chosen, names)
+        check_known(f"phenotype of {path}", chosen, names)
         raise DataError(f"{path} must have distinct names of phenotypes, got {chosen!r:.60} twice")
     at = n_ids + names.index(chosen)
     all_names = [*("FID", "IID")[2 - n_ids :], *names]

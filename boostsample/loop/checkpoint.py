@@ -293,6 +293,7 @@ def boost(
         `n_rounds` of them, or fewer if training ends early; those of the checkpoint first.
     """
     limits = RunLimits(max_seconds, max_looks)
+    check_number("checkpoint_seconds", checkpoint_seconds, 0.0)
     booster = Booster(bank, rows, Y, strategy, **settings)
     if checkpoint is None:
         yield from rounds_of_run(booster, None, limits)

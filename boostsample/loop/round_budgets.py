@@ -10,8 +10,8 @@ and round t has floor(C_t) - floor(C_{t-1}) looks: integers whose sum is n B.
 
 from __future__ import annotations
 
-from boostsample.checks import parse_budget
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_known, parse_budget
+from boostsample.errors import SettingError
 
 EQUAL = "equal"
 BUDGET_KINDS = (EQUAL, "growing", "shrinking")
@@ -28,8 +28,7 @@ def split_budget(budget: str | int) -> tuple[str | int, str]:
     mean, colon, kind = str(budget).partition(":")
     if not colon:
         return budget, EQUAL
-    if kind not in _VERBS:
-        raise unknown("kind of a budget", kind, _VERBS)
+    check_known("kind of a budget", kind, _VERBS)
     return mean, kind
 
 
@@ -48,8 +47,7 @@ def round_budget(mean: int, kind: str, number: int, n_rounds: int) -> int:
 
 def least_budget(mean: int, kind: str, n_rounds: int) -> int:
     """The smallest budget of a round; SettingError if the mean or the rounds are too few."""
-    if kind not in BUDGET_KINDS:
-        raise unknown("kind of a budget", kind, BUDGET_KINDS)
+    check_known("kind of a budget", kind, BUDGET_KINDS)
     if kind != EQUAL and (mean < 2 or n_rounds < 2):
         raise SettingError(
             f"a {kind} budget must have a mean of at least 2 looks and 2 rounds, got {mean:,} and "

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from boostsample.checks import MOST_ROUNDS, check_count
-from boostsample.errors import SettingError, ShardError, unknown
+from boostsample.checks import MOST_ROUNDS, check_count, check_known
+from boostsample.errors import SettingError, ShardError
 from boostsample.family import Family
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
@@ -81,8 +81,7 @@ class ShardBooster(Booster):
         smoothing: float = 0.0,
         objective: str | Objective | None = None,
     ) -> None:
-        if weight_init not in WEIGHT_INITS:
-            raise unknown("weight_init", weight_init, WEIGHT_INITS)
+        check_known("weight_init", weight_init, WEIGHT_INITS)
         self.n_rounds = check_count("n_rounds", n_rounds, MOST_ROUNDS)
         builder: Learner = copy.deepcopy(make_learner(learner))
         boosted: Objective = copy.deepcopy(make_objective(objective))

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import SettingError
 from boostsample.kernels import draw as kernels
 from boostsample.kernels.array_layout import Doubles, Floats
 
@@ -418,8 +419,7 @@ def register_scheme(name: str, scheme: Scheme, unpromised: Unpromised | None = N
 
 def known_scheme(name: str) -> Scheme:
     """The scheme of the given name; SettingError if it is unknown."""
-    if name not in _SCHEMES:
-        raise unknown("scheme", name, _SCHEMES)
+    check_known("scheme", name, _SCHEMES)
     return _SCHEMES[name]
 
 

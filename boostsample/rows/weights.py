@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_number
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.checks import check_known, check_number
+from boostsample.errors import DataError, SettingError
 from boostsample.kernels.array_layout import (
     CellFactors,
     Floats,
@@ -120,8 +120,7 @@ def initial_weights(Y: NDArray[np.int8], kind: str) -> NDArray[np.float64]:
     half to its negative ones, all of it to one side where the other is empty. With K = 1 both are
     1. Labels of 0 have no weight and do not count.
     """
-    if kind not in WEIGHT_INITS:
-        raise unknown("weight_init", kind, WEIGHT_INITS)
+    check_known("weight_init", kind, WEIGHT_INITS)
     known = Y != 0
     n_known = known.sum(axis=1, keepdims=True)
     if kind == "uniform" or Y.shape[1] == 1:

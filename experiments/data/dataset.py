@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import MOST_SEED, check_integer
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.hashing import hashed_seed, sha256_of_arrays, sha256_of_bytes
@@ -324,7 +324,7 @@ class Dataset:
         `validation`, that share of these training rows or groups, drawn in the same way, takes the
         place of the test rows; DataError if that is less than one row, or all.
         """
-        seed = check_integer("seed", seed, 0)
+        seed = check_integer("seed", seed, 0, MOST_SEED)
         repetition = check_integer("repetition", repetition, 0)
         rows = np.arange(self.n_examples, dtype=np.int64)
         if self.splits is not None:

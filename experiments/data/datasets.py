@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer, warn_of_merged_columns
+from boostsample.checks import MOST_SEED, check_integer, check_known, warn_of_merged_columns
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.arrays import numbers_of_frame
 from boostsample.experiments.data.dataset import (
@@ -244,7 +244,7 @@ def load_dataset(
     SettingError if the name or an option is unknown, or a setting is out of range; DataError if
     the data are missing, damaged, or cannot be learned from.
     """
-    seed = check_integer("seed", seed, 0)
+    seed = check_integer("seed", seed, 0, MOST_SEED)
     text, chosen = os.fspath(name_or_path), dict(options)
     if isinstance(name_or_path, str):
         text, written = split_data_text(text)
@@ -354,8 +354,7 @@ def read_dataset_file(path: Path, *, kind: str | None = None, **options: Any) ->
                 f"give kind=, one of {', '.join(_READERS)}"
             )
         kind = _SUFFIXES[file_suffix(path)]
-    if kind not in _READERS:
-        raise unknown("kind of data file", kind, _READERS)
+    check_known("kind of data file", kind, _READERS)
     known = OPTIONS[kind]
     for option in options:
         if option not in known:

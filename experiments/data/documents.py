@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from boostsample.errors import DataError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import DataError
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.experiments.data.table_reader import label_values, number_classes
 from boostsample.files.atomic import readable_file
@@ -70,8 +71,7 @@ def read_documents(path: Path, kind: str) -> Documents:
 
     SettingError if the kind is unknown; DataError if a file is missing or damaged.
     """
-    if kind not in _READERS:
-        raise unknown("kind of documents", kind, _READERS)
+    check_known("kind of documents", kind, _READERS)
     with readable_file(path):
         documents = list(_READERS[kind](path))
     if not documents:

@@ -15,13 +15,15 @@ from boostsample.banks.bank_forms import AUTO_BANK, bank_settings
 from boostsample.checks import (
     MOST_REPEATS,
     MOST_ROUNDS,
+    MOST_SEED,
     budget_looks,
     check_count,
     check_integer,
+    check_known,
     check_number,
     parse_budget,
 )
-from boostsample.errors import SettingError, unknown
+from boostsample.errors import SettingError
 from boostsample.experiments.data.function_sets import is_function_set
 from boostsample.experiments.data.openml_files import KIND as OPENML
 from boostsample.experiments.data.openml_files import task_numbers
@@ -203,7 +205,7 @@ class Plan:
                 f"rounds must rise and differ, got {', '.join(map(str, self.marks))}"
             )
         check_count("repeats", self.repeats, MOST_REPEATS)
-        check_integer("seed", self.seed, 0)
+        check_integer("seed", self.seed, 0, MOST_SEED)
         if self.draws is not None:
             check_count("draws", self.draws, MOST_REPEATS, 2)
         if self.score_every is not None and not _LEAST_GROWTH <= self.score_every <= 100:
@@ -215,8 +217,7 @@ class Plan:
             self._check_regret(self.regret)
         if self.n_jobs is not None:
             n_threads(self.n_jobs)
-        if self.weights not in WEIGHT_INITS:
-            raise unknown("initial weights", self.weights, WEIGHT_INITS)
+        check_known("initial weights", self.weights, WEIGHT_INITS)
         make_learner(self.learner)
         StepSize(self.learning_rate, self.smoothing)
         make_objective(self.objective)
@@ -246,8 +247,7 @@ class Plan:
 
     def _check_axes(self) -> None:
         for name, values in self.axes.items():
-            if name not in AXES:
-                raise unknown("axis", name, AXES)
+            check_known("axis", name, AXES)
             texts = [setting_text(value) for value in values]
             for text in texts:
                 if texts.count(text) > 1:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_known
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import MAIN_METRICS, METRICS, SMOOTHED, drawn_metrics
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
@@ -52,8 +53,7 @@ def curves_figure(
     Raises DataError without rows, and SettingError if two results have the same data set, or the
     axis or metric is unknown; DataError also if the results lack a metric.
     """
-    if against not in AXES:
-        raise unknown("axis", against, AXES)
+    check_known("axis", against, AXES)
     for metric in metrics:
         if metric not in drawn_metrics():
             raise unknown("metric", metric, drawn_metrics())

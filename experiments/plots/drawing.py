@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError, printable, unknown
+from boostsample.checks import check_known
+from boostsample.errors import SettingError, printable
 from boostsample.experiments.results.titles import repetitions
 from boostsample.files.atomic import check_writable_file, write_file
 from boostsample.names import split_name
@@ -151,8 +152,7 @@ def parse_parts(text: str) -> tuple[str, ...]:
     """
     parts = tuple(part.strip() for part in text.split(","))
     for part in parts:
-        if part not in PARTS:
-            raise unknown("part of a picture", part, PARTS)
+        check_known("part of a picture", part, PARTS)
     return parts
 
 

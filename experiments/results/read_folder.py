@@ -20,7 +20,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from boostsample.errors import DataError, one_line, os_fault, unknown
+from boostsample.checks import check_known
+from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
 from boostsample.experiments.metrics import Metric, add_stored, metric_named
@@ -105,8 +106,7 @@ class Results:
             "curves": self.table.copy(),
             "history": pd.DataFrame(self.history),
         }
-        if what not in frames:
-            raise unknown("table", what, frames)
+        check_known("table", what, frames)
         frame = frames[what]
         if frame.empty:
             hint = "; run the comparison with --history" if what == "history" else ""

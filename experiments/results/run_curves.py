@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
 from boostsample.experiments.plan.variants import CHARGED_VARIANT
 from boostsample.experiments.results.read_folder import Results
@@ -173,10 +174,8 @@ class Curves:
 
     def check(self, metric: str, axis: str) -> None:
         """Raise an error for a metric that is not defined on an axis; see `at`."""
-        if metric not in METRICS:
-            raise unknown("metric", metric, METRICS)
-        if axis not in AXES:
-            raise unknown("axis", axis, AXES)
+        check_known("metric", metric, METRICS)
+        check_known("axis", axis, AXES)
         column = METRICS[metric].column
         is_optional = metric == "regret" or METRICS[metric].stored
         if is_optional and (column not in self.table or not self.table[column].notna().any()):
@@ -233,8 +232,7 @@ class Curves:
         if metric == SMOOTHED and (points := self.smoothed_points()):
             marks = sorted({points[-1], *set(points).intersection(self.marks)})
             return replace(self, marks=tuple(marks)).levels(axis)
-        if axis not in AXES:
-            raise unknown("axis", axis, AXES)
+        check_known("axis", axis, AXES)
         if axis == "stumps":
             return self.marks
         table = uncharged(self.table)
@@ -385,8 +383,7 @@ def parse_levels(text: str) -> tuple[str, tuple[float, ...] | None]:
     """
     axis, equals, listed = text.partition("=")
     axis = "stumps" if axis == "rounds" else axis
-    if axis not in AXES:
-        raise unknown("axis", axis, AXES)
+    check_known("axis", axis, AXES)
     if not equals:
         return axis, None
     rule = "positive whole numbers" if axis == "stumps" else "positive numbers"

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import SettingError
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import with_labels
@@ -51,8 +52,7 @@ def _check_new_names(names: Mapping[str, str], labels: Iterable[str]) -> None:
     plain = [label for label in known if not is_charged(label) or label in names]
     plain = list(dict.fromkeys([*plain, *bases]))
     for old, new in names.items():
-        if old not in plain:
-            raise unknown("strategy of these results", old, plain)
+        check_known("strategy of these results", old, plain)
         if new in plain and new not in names:
             raise SettingError(
                 f"--rename {old}={new} would give two strategies the name {new!r}; choose another"

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from boostsample.checks import check_known
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
 from boostsample.experiments.plan.variants import (
@@ -102,8 +103,7 @@ def result_table(
     if data is not None:
         by_name = {curves.data: (folder, curves) for folder, curves in parts}
         for name in data:
-            if name not in by_name:
-                raise unknown("data set of these results", name, by_name)
+            check_known("data set of these results", name, by_name)
         parts = [by_name[name] for name in data]
     if strategies is not None:
         labels = dict.fromkeys(label for _, curves in parts for label in curves.labels)
@@ -238,8 +238,7 @@ def _places(
 ) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
     """The rows and columns of tables by a part of the labels, and the labels at their places."""
     axes = list(dict.fromkeys(name for label in labels for name in curves.parts[label]))
-    if by not in axes:
-        raise unknown("axis of these results", by, axes)
+    check_known("axis of these results", by, axes)
     others = [name for name in axes if name not in (by, "strategy")]
     places: dict[tuple[str, str], str] = {}
     for label in labels:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
+from boostsample.checks import MOST_SEED, check_integer
 from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
@@ -55,7 +55,7 @@ class RectangleFamily(ImageFamily):
     ) -> None:
         super().__init__(image_shape, name)
         shorter, longer = sorted((self.height, self.width))
-        self.seed = check_integer("seed", seed, 0)
+        self.seed = check_integer("seed", seed, 0, MOST_SEED)
         self.min_side = (
             min(2, shorter) if min_side is None else check_integer("min_side", min_side, 1, shorter)
         )

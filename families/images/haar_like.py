@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_choices, check_integer
+from boostsample.checks import MOST_SEED, check_choices, check_integer
 from boostsample.errors import SettingError
 from boostsample.families.images._rectangles import (
     cumulate_rectangles,
@@ -104,7 +104,7 @@ class HaarLike(ImageFamily):
         name: str = "haar-like",
     ) -> None:
         super().__init__(image_shape, name)
-        self.seed = check_integer("seed", seed, 0)
+        self.seed = check_integer("seed", seed, 0, MOST_SEED)
         self.min_side = check_integer("min_side", min_side, 1)
         self.kinds = check_choices("kinds", "kind of Haar-like feature", kinds, _LAYOUTS)
         # Start and length of 1, 2 or 3 rectangles in a row: (any, 2) each.

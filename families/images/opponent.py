@@ -19,8 +19,8 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_choices
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_choices, check_known
+from boostsample.errors import SettingError
 from boostsample.family import Fill, ImageFamily
 
 _OWN = ("image_shape", "family", "opponents", "name")
@@ -69,8 +69,7 @@ class Opponent(ImageFamily):
         **settings: Any,
     ) -> None:
         kinds = _families()
-        if family not in kinds:
-            raise unknown("image family", family, kinds)
+        check_known("image family", family, kinds)
         super().__init__(image_shape, name)
         self.family = family
         self.name = self.name.replace("{family}", family)
@@ -82,8 +81,7 @@ class Opponent(ImageFamily):
         self.opponents = check_choices("opponents", "opponent", opponents, _OPPONENTS)
         known = [p for p in inspect.signature(kinds[family]).parameters if p not in _OWN]
         for setting in settings:
-            if setting not in known:
-                raise unknown(f"setting of family {family!r}", setting, known)
+            check_known(f"setting of family {family!r}", setting, known)
         shape = (*self.image_shape[:2], len(self.opponents))
         self._inner = kinds[family](image_shape=shape, name=self.name, **settings)
         self.n_features = self._inner.n_features

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.bandits import REWARDS, best_arms, reward
-from boostsample.checks import check_integer, check_n_features, check_number
-from boostsample.errors import unknown
+from boostsample.checks import check_integer, check_known, check_n_features, check_number
 from boostsample.step import Step
 from boostsample.strategies.uniform_naive import searched_features
 from boostsample.strategy import Outcome, Pool, Strategy, Stump, sample_members
@@ -88,10 +87,8 @@ class BanditStrategy(Strategy):
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and forget all rewards."""
-        if self.arms not in _ARMS:
-            raise unknown("kind of arms", self.arms, _ARMS)
-        if self.reward not in REWARDS:
-            raise unknown("reward", self.reward, REWARDS)
+        check_known("kind of arms", self.arms, _ARMS)
+        check_known("reward", self.reward, REWARDS)
         check_number("reward_scale", self.reward_scale, 0.0, above=True)
         check_n_features(self.n_features, pool.n_features, budget)
         q = searched_features(self.n_features, pool.n_examples, pool.n_features, budget)
@@ -120,8 +117,7 @@ class BanditStrategy(Strategy):
 
     def _wanted_pulls(self, q: int) -> int:
         if isinstance(self.pulls, str):
-            if self.pulls not in _PULLS:
-                raise unknown("pulls", self.pulls, _PULLS)
+            check_known("pulls", self.pulls, _PULLS)
             return 1 if self.pulls == "1.Q" else q
         return check_integer("pulls", self.pulls, 1, hint="or take '1.Q' or 'Q.1'")
 

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostsample.bandits import best_arms
-from boostsample.checks import check_number
-from boostsample.errors import unknown
+from boostsample.checks import check_known, check_number
 from boostsample.strategies.bandits._bandit import BANDIT_SCALES, FloatArray, IntArray, MeanBandit
 
 _SCHEDULES = ("constant", "decreasing")
@@ -59,8 +58,7 @@ class EpsilonGreedy(MeanBandit):
 
     def start_arms(self, n_arms: int, n_rounds: int) -> None:
         """Check the settings; no pulls yet."""
-        if self.schedule not in _SCHEDULES:
-            raise unknown("schedule", self.schedule, _SCHEDULES)
+        check_known("schedule", self.schedule, _SCHEDULES)
         check_number("epsilon", self.epsilon, 0.0, 1.0)
         check_number("c", self.c, 0.0, above=True)
         check_number("d", self.d, 0.0, 1.0, above=True)

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from boostsample.checks import check_integer
-from boostsample.errors import unknown
+from boostsample.checks import check_integer, check_known
 from boostsample.strategies.bandits._bandit import FloatArray, IntArray, MeanBandit
 
 _ORDERS = ("blocks", "round-robin")
@@ -50,8 +49,7 @@ class ExploreThenCommit(MeanBandit):
 
     def start_arms(self, n_arms: int, n_rounds: int) -> None:
         """Check the settings; no pulls yet."""
-        if self.order not in _ORDERS:
-            raise unknown("order", self.order, _ORDERS)
+        check_known("order", self.order, _ORDERS)
         check_integer("n_pulls", self.n_pulls, 1)
         super().start_arms(n_arms, n_rounds)
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_integer
-from boostsample.errors import unknown
+from boostsample.checks import check_integer, check_known
 from boostsample.planning.mixture import (
     Mixture,
     Mixtures,
@@ -56,8 +55,7 @@ class MASStrategy(Strategy):
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings."""
         check_integer("n_components", self.n_components, 1)
-        if self.noise not in self.noises:
-            raise unknown("noise", self.noise, self.noises)
+        check_known("noise", self.noise, self.noises)
         unbiased_scheme(self.scheme)
 
 

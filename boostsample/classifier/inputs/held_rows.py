@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
 from boostsample.banks.bank import Bank, FeatureBank
-from boostsample.checks import check_example_weight, check_flag
+from boostsample.checks import check_example_weight, check_flag, check_known
 from boostsample.column_table import ColumnTable, JoinedTable
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.errors import DataError, SettingError
 from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
@@ -56,7 +56,7 @@ class FitRows(NamedTuple):
             train, held = held_out(self.labels, fraction, rng, multi_label)
         else:
             n_queries = int(self.queries.max()) + 1
-            n_held = min(max(round(_fraction(fraction) * n_queries), 1), n_queries - 1)
+            n_held = min(max(round(float(fraction) * n_queries), 1), n_queries - 1)
             is_held = (rng.permutation(n_queries) < n_held)[self.queries]
             train, held = np.flatnonzero(~is_held), np.flatnonzero(is_held)
             if not held.size:
@@ -116,10 +116,15 @@ def queries_of(
     return np.asarray(np.unique(values[weighted], return_inverse=True)[1], np.int64)
 
 
-def validation_is_used(early_stopping: Any, calibration: str | None) -> bool:
+def validation_is_used(early_stopping: Any, calibration: str | None, fraction: Any) -> bool:
     """Whether a fit with these settings needs held-out rows; SettingError if one is wrong."""
-    if calibration not in CALIBRATIONS:
-        raise unknown("calibration", str(calibration), [str(known) for known in CALIBRATIONS])
+    check_known("calibration", calibration, CALIBRATIONS)
+    try:
+        number = float(fraction)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not 0.0 < number < 1.0:
+        raise SettingError(f"validation_fraction must be above 0 and below 1, got {fraction!r}")
     return check_flag("early_stopping", early_stopping) or calibration == "temperature"
 
 
@@ -157,7 +162,7 @@ def held_out(
     is held out, so that each class has its share. One row of each class, drawn at random, is never
     held out.
     """
-    number = _fraction(fraction)
+    number = float(fraction)
     order = _by_label(labels, rng, multi_label)
     n_held = round(number * labels.shape[0])
     if not 0 < n_held <= order.size or n_held == labels.shape[0]:
@@ -196,16 +201,6 @@ def _by_label(
         sorted_code = code.reshape(-1)[order]
         order = order[1:][sorted_code[1:] == sorted_code[:-1]]  # without the first of each class
     return order
-
-
-def _fraction(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = 0.0
-    if not 0.0 < number < 1.0:
-        raise SettingError(f"validation_fraction must be above 0 and below 1, got {value!r}")
-    return number
 
 
 def held_labels(
