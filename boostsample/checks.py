@@ -40,7 +40,8 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
         number = low - 1
     most = _MOST_INTEGER if high is None else high
     if not low <= number <= most:
-        rule = f"at least {low}" if high is None and number < low else f"between {low} and {most}"
+        is_open = number < low and most >= _MOST_INTEGER
+        rule = f"at least {low}" if is_open else f"between {low} and {most}"
         raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
     return number
 

@@ -115,7 +115,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 @click.option(
     "--eval-metric",
     metavar="NAME",
-    help="Metric of --early-stopping: log_loss, error, balanced_error or auc.  [default: log_loss]",
+    help="Metric that chooses the rounds, with --early-stopping or without --rounds: log_loss, "
+    "error, balanced_error or auc.  [default: log_loss]",
 )
 @click.option(
     "--calibration",
@@ -182,8 +183,11 @@ def fit(
     overwrite, first = chosen.pop("overwrite"), chosen.pop("init_model")
     if output is None and not dry:
         raise SettingError("fit needs a file for the model; add -o model.bsm, or --dry-run")
-    if chosen["eval_metric"] and not chosen["early_stopping"]:
-        raise SettingError("--eval-metric is that of --early-stopping; add --early-stopping")
+    if chosen["eval_metric"] and not chosen["early_stopping"] and isinstance(chosen["rounds"], int):
+        raise SettingError(
+            "--eval-metric chooses the number of rounds, but --rounds sets it; leave out --rounds, "
+            "or add --early-stopping"
+        )
     if output is not None:
         size = min(_FEWEST_BYTES + _BYTES_OF_ROUND * max(chosen["rounds"] or 0, 0), MOST_BYTES)
         place = check_writable_file(output, ".bsm", "the model", overwrite=overwrite, size=size)

@@ -486,7 +486,7 @@ def _plan_row(settings: Mapping[str, Any]) -> tuple[str, ...]:
         learner_label(settings),
         f"{settings['rounds'][-1]:,}",
         f"{settings['repeats']:,}",
-        "10 N looks (full: all it needs)" if settings["budget"] is None else looks,
+        "10 N looks (full, quickboost: all they need)" if settings["budget"] is None else looks,
         str(settings["weights"]),
         str(settings["seed"]),
     )

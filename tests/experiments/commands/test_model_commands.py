@@ -187,8 +187,14 @@ def test_early_stopping_and_calibration(files: Path, cli: CommandLine) -> None:
     assert (model.eval_metric, model.calibration) == ("error", "auto")
     wrong = cli.refused(*FIT, *args[:2], "f1", "-o", "n.bsm", silent=False)
     assert "unknown eval_metric 'f1'; known: log_loss, error," in wrong
-    wrong = cli.refused(*FIT, *args[1:3], "-o", "n.bsm", silent=False)
-    assert "--eval-metric is that of --early-stopping; add --early-stopping" in wrong
+    wrong = cli.refused(*FIT, *args[1:], "-o", "n.bsm", silent=False)
+    assert "--rounds sets it; leave out --rounds, or add --early-stopping" in wrong
+
+
+def test_a_metric_chooses_the_rounds_of_a_committee(files: Path, cli: CommandLine) -> None:
+    cli(*FIT, "--rounds", "auto", "--eval-metric", "error", "-o", "m.bsm")
+    model = BoostSampleClassifier.load("m.bsm")
+    assert (model.eval_metric, model.n_rounds, model.early_stopping) == ("error", "auto", False)
 
 
 def test_a_model_with_a_code(files: Path, cli: CommandLine) -> None:
