@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -145,6 +146,7 @@ def bracket_that_spends(
     return [*stages, last]
 
 
+@lru_cache(maxsize=4096)  # nodes of trees have the same sizes again and again
 def most_stages(budget: int, n_examples: int, n_features: int, eta: int, least: int) -> int:
     """The most stages of a bracket whose first stage has at least `least` examples.
 
