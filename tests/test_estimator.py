@@ -112,7 +112,7 @@ def test_numbers_of_parts_are_checked(digits: Data, kind: str) -> None:
         for setting in inspect.signature(registered_class(kind, name)).parameters:
             for value in (10**30, -1):
                 parameter = {"family": "families"}.get(kind, kind)
-                part = {parameter: f"{name}:{setting}={value}"}
+                part: dict[str, Any] = {parameter: f"{name}:{setting}={value}"}
                 with suppress(SettingError, DataError):
                     BoostSampleClassifier(n_rounds=2, random_state=0, **part).fit(X, y)
 
