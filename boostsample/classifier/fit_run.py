@@ -35,7 +35,7 @@ from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_file import RunFile
 from boostsample.loop.run_limits import RunLimits
-from boostsample.models.importances import term_importances
+from boostsample.models.importances import round_falls, term_importances
 from boostsample.models.model import Model
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round
@@ -186,8 +186,14 @@ class FitRun:
         if self.settings.calibration is not None:
             edges, largest = [done.edge for done in rounds], largest_score(model)
             temperature = rule_temperature(largest, edges, self.offset, multi_label)
-        of_rounds = [done.terms for done in rounds]
-        importances = term_importances(of_rounds, self.bank, rows.train, booster.step_size)
+        falls = round_falls(
+            rounds,
+            booster.objective,
+            booster.step_size,
+            n_members=n_members,
+            start=booster.start_log_loss,
+        )
+        importances = term_importances(rounds, falls, self.bank, rows.train)
         return FittedState(
             seen,
             classes,

@@ -31,7 +31,7 @@ from boostsample.learner import Learner
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_limits import RunLimits
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.models.importances import model_importances
+from boostsample.models.importances import model_importances, round_falls
 from boostsample.models.model import Model
 from boostsample.objective import Objective
 from boostsample.strategy import Strategy
@@ -88,7 +88,7 @@ class DaskBoostSampleClassifier(
     classes_, model_, n_rounds_, stopped_, history_, strategy_ : object
         History rows have the columns ``bytes`` and ``messages`` of their round.
     term_importances_, feature_importances_, family_importances_ : object
-        As of a model without its rows, see `boostsample.models.importances.model_importances`.
+        As if no value of a row were missing, see `boostsample.models.importances`.
     offset_, temperature_, n_features_in_, feature_names_in_ : object
 
     Examples
@@ -243,6 +243,7 @@ class DaskBoostSampleClassifier(
             edges = [done.edge for done in rounds]
             largest = largest_score(model)
             temperature = rule_temperature(largest, edges, facts.offset, facts.multi_label)
+        falls = round_falls(rounds, booster.objective, booster.step_size)
         FittedState(
             facts.seen,
             facts.classes,
@@ -250,7 +251,7 @@ class DaskBoostSampleClassifier(
             model,
             facts.offset,
             temperature,
-            model_importances(model, step_size=booster.step_size),
+            model_importances(model, falls=falls),
             [row for done in rounds for row in done.rows],
             booster.strategy,
             stopped=stopped,

@@ -207,7 +207,8 @@ class Booster:
         searched = self.strategy.searched_labels(of_run.n_labels)
         if searched < of_run.n_labels:
             of_run.compile(builder.one_search, searched)
-        self._log_loss, self._continued = log_loss, continued
+        self._log_loss = self.start_log_loss = log_loss
+        self._continued = continued
 
     def _begin(
         self,
@@ -225,6 +226,7 @@ class Booster:
     ) -> None:
         self._rows, self._learner, self._weight_init = rows, learner, weight_init
         self._log_loss, self._continued = 0.0, ""
+        self.start_log_loss = 0.0  # before the first round
         self.objective = AdaBoostMH() if objective is None else objective
         size = rows.n_examples, rows.n_labels
         self.step_size = self.objective.step_size(learning_rate, smoothing, *size)

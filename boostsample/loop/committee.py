@@ -79,6 +79,11 @@ class Committee:
         """The step size of the first member; with smoothing, those of others differ by their N."""
         return self.members[0].step_size
 
+    @property
+    def start_log_loss(self) -> float:
+        """As of a booster, of all members: they continue no model."""
+        return 0.0
+
     def next_round(self) -> Round:
         """Train one more round, of the member whose turn it is."""
         if self._ahead:

@@ -2,7 +2,8 @@
 
 The importance of a term is the fall of the log loss of the training rows that its round has
 brought, -log sqrt(1 - G^2) = log cosh(alpha) by a full step with the edge G, shared equally by the
-terms of the round. Noise contributes, too: on held-out rows see
+terms of the round. Without the rounds, the falls of objectives that measure the loss are estimates:
+see `model_importances`. Noise contributes, too: on held-out rows see
 `boostsample.classifier.prediction.held_importances`. A term without a threshold (-inf) votes the
 same for all values, unless some are missing: otherwise it has no importance, and the other terms of
 its round share it. A constant, a term alone with the same votes on both sides, has none.
@@ -23,7 +24,8 @@ from boostsample.checks import check_integer
 from boostsample.errors import SettingError, printable
 from boostsample.models.model import Model
 from boostsample.models.scoring import TermArrays
-from boostsample.records import Term
+from boostsample.objective import Objective
+from boostsample.records import Round, Term
 from boostsample.rows.weights import FULL_STEP, StepSize
 
 _NAMES = 6
@@ -44,6 +46,25 @@ def log_loss_falls(
     return np.array([step_size.fall(each) for each in alpha.tolist()], np.float64)
 
 
+def round_falls(
+    rounds: Sequence[Round],
+    objective: Objective,
+    step_size: StepSize,
+    *,
+    n_members: int = 1,
+    start: float = 0.0,
+) -> NDArray[np.float64]:
+    """Falls of the log loss by the rounds of members in turn: float64 (R,), at least 0.
+
+    `start` is the log loss before the first round of a member.
+    """
+    if not objective.measures_loss:
+        return log_loss_falls(np.array([done.terms[0].alpha for done in rounds]), step_size)
+    losses = [start] * n_members + [done.log_loss for done in rounds]
+    before, after = np.array(losses[: len(rounds)]), np.array(losses[n_members:])
+    return np.asarray(np.maximum(before - after, 0.0))
+
+
 def _falls_of_values(terms: TermArrays) -> NDArray[np.float64]:
     """Mean over the values c of each round of log cosh(c), which alpha has for votes: (R,)."""
     if not terms.first.size:
@@ -57,14 +78,15 @@ def _falls_of_values(terms: TermArrays) -> NDArray[np.float64]:
 
 
 def term_importances(
-    rounds: Sequence[Sequence[Term]],
+    rounds: Sequence[Round],
+    falls: NDArray[np.float64],
     bank: Bank,
     rows: NDArray[np.int64],
-    step_size: StepSize = FULL_STEP,
 ) -> NDArray[np.float64]:
     """Importances of the terms of all rounds: float64 (M,), at least 0.
 
-    `bank` and `rows` are those of the training, to see whether a feature has missing values.
+    `falls` (R,) are those of `round_falls`; `bank` and `rows` are those of the training, to see
+    whether a feature has missing values.
     """
     reader = bank.reader(rows)
     missing: dict[int, bool] = {}
@@ -77,13 +99,9 @@ def term_importances(
             missing[term.feature] = bool(np.any(taken == 0))
         return missing[term.feature]
 
-    if any(terms[0].votes.dtype.kind == "f" for terms in rounds):
-        listed = [term for terms in rounds for term in terms]
-        falls = _falls_of_values(TermArrays(listed, listed[0].votes.size))
-    else:
-        falls = log_loss_falls(np.array([terms[0].alpha for terms in rounds]), step_size)
     shared: list[float] = []
-    for fall, terms in zip(falls.tolist(), rounds, strict=True):
+    for fall, done in zip(falls.tolist(), rounds, strict=True):
+        terms = done.terms
         votes = terms[0].votes, terms[0].below
         constant = len(terms) == 1 and np.array_equal(*votes)  # type: ignore[arg-type]  # not None
         readers = [not constant and reads(term) for term in terms]
@@ -92,23 +110,26 @@ def term_importances(
 
 
 def model_importances(
-    model: Model, reads: NDArray[np.bool_] | None = None, step_size: StepSize = FULL_STEP
+    model: Model,
+    reads: NDArray[np.bool_] | None = None,
+    falls: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Importances of the terms of a model without its training rows: float64 (M,).
 
     `reads` (M,) says which terms read their feature. If it is not known, they are those with a
-    threshold, as if no value were missing. The model must come from steps of this size.
+    threshold, as if no value were missing. `falls` (R,) are those of `round_falls`. If they are not
+    known, they are log cosh(alpha), or the mean over the values c of a round of log cosh(c): exact
+    for full steps of objectives that do not measure the loss, else estimates.
     """
     number = np.cumsum(model.parent < 0) - 1  # round of each term
     if reads is None:
         varies = np.any(model.votes != model.below, axis=1) | (np.bincount(number)[number] > 1)
         reads = np.asarray((model.threshold > -np.inf) & varies)
     readers = np.bincount(number[reads], minlength=len(model))[number]
-    if model.votes.dtype.kind == "f":
-        falls = _falls_of_values(model)[number]
-    else:
-        falls = log_loss_falls(model.alpha, step_size)
-    return np.asarray(np.where(reads, falls / np.maximum(readers, 1), 0.0))
+    if falls is None:
+        of_values = model.votes.dtype.kind == "f"
+        falls = _falls_of_values(model) if of_values else log_loss_falls(model.alpha[model.first])
+    return np.asarray(np.where(reads, falls[number] / np.maximum(readers, 1), 0.0))
 
 
 def family_importances(model: Model, importances: NDArray[np.float64]) -> dict[str, float]:

@@ -129,13 +129,13 @@ def test_numbers_may_be_objects() -> None:
     frame = pandas.DataFrame({"a": table(60, 1)[:, 0], "b": np.arange(60) % 2 == 0})
     y = np.random.default_rng(0).integers(0, 2, 60)
     model = BoostSampleClassifier(n_rounds=3, random_state=0).fit(frame, y)
-    scores = [
+    plain, objects = (
         BoostSampleClassifier(n_rounds=3, random_state=0)
         .fit(X, y, init_model=model)
         .decision_function(X)
         for X in (frame, frame.astype(object))
-    ]
-    np.testing.assert_array_equal(*scores)
+    )
+    np.testing.assert_array_equal(plain, objects)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from boostsample import BoostSampleClassifier, SettingError
 from boostsample.experiments.plots.explained import explain_figure
 from boostsample.families import Columns, Haar, Identity
 from boostsample.models.contributions import model_contributions, side_shares
-from boostsample.models.importances import explain, model_importances
+from boostsample.models.importances import explain, log_loss_falls, model_importances
 from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.rows.weights import StepSize
@@ -75,6 +75,43 @@ def test_shares_are_those_of_the_formula(
     assert importances.sum() == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("objective", "n_rounds"),
+    [
+        *((name, 10) for name in ("real-mh", "gentle", "info", "oc", "rank", "samme")),
+        ("auto", "auto"),
+    ],
+)
+def test_importances_are_falls_of_the_recorded_loss(objective: str, n_rounds: Any) -> None:
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:200], (y % 2 if objective == "rank" else y)[:200]
+    model = BoostSampleClassifier(objective=objective, n_rounds=n_rounds, random_state=0).fit(X, y)
+    losses = {(row["round"], row.get("member", 0)): row["log10_loss"] for row in model.history_}
+    turns = itertools.product(range(1, len(model.model_) // model.n_members_ + 1), range(10))
+    falls = [
+        (losses.get((turn - 1, member), 0.0) - losses[turn, member]) * math.log(10)
+        for turn, member in turns
+        if member < model.n_members_
+    ]
+    of_rounds = np.add.reduceat(model.term_importances_, model.model_.first)
+    np.testing.assert_allclose(of_rounds * model.n_members_, falls, rtol=1e-6)
+
+
+def test_importances_of_a_continued_model_begin_with_its_loss() -> None:
+    X, y = load_digits(return_X_y=True)
+    first = BoostSampleClassifier(objective="real-mh", n_rounds=5, random_state=0)
+    first.fit(X[:200], y[:200])
+    more = BoostSampleClassifier(objective="real-mh", n_rounds=2, random_state=1)
+    more.fit(X[:200], y[:200], init_model=first)
+    losses = [first.history_[-1]["log10_loss"], *(row["log10_loss"] for row in more.history_)]
+    falls = -np.diff(losses)[np.diff(losses) != 0] * math.log(10)
+    of_rounds = np.add.reduceat(more.term_importances_, more.model_.first)
+    np.testing.assert_allclose(of_rounds[5:], falls, rtol=1e-6)
+    np.testing.assert_array_equal(
+        more.term_importances_[: len(first.model_.feature)], first.term_importances_
+    )
+
+
 def test_a_constant_stump_reads_no_column() -> None:
     """With uniform weights the first stump votes -1 for all classes, with any feature."""
     X, y = load_digits(return_X_y=True)
@@ -124,7 +161,10 @@ def test_those_of_a_model_alone_need_no_rows(learner: str) -> None:
     model = BoostSampleClassifier(
         learner=learner, n_rounds=10, weight_init="uniform", random_state=0
     ).fit(X[:200], y[:200])
-    importances = model_importances(model.model_, step_size=StepSize(model.learning_rate, 0.0, 200))
+    falls = log_loss_falls(
+        model.model_.alpha[model.model_.first], StepSize(model.learning_rate, 0.0, 200)
+    )
+    importances = model_importances(model.model_, falls=falls)
     np.testing.assert_allclose(importances, model.term_importances_)
 
 
