@@ -42,13 +42,28 @@ def exact_coefficients(alpha: NDArray[np.float64], first: NDArray[np.int64]) -> 
 
 
 def exact_values(terms: TermArrays) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`below` and `votes` times alpha, float64 (M, K), rounded as of `exact_coefficients`."""
+    """`below` and `votes` times alpha, float64 (M, K), rounded as of `exact_coefficients`.
+
+    Those of factors stay as they are: what they multiply has alpha.
+    """
     _, exponent = math.frexp(math.fsum(terms.largest.tolist()))
+    alpha = np.where(_are_in_factors(terms), 1.0, terms.alpha)[:, None]
     below, votes = (
-        np.ldexp(np.rint(np.ldexp(terms.alpha[:, None] * sides, 52 - exponent)), exponent - 52)
+        np.ldexp(np.rint(np.ldexp(alpha * sides, 52 - exponent)), exponent - 52)
         for sides in (terms.below, terms.votes)
     )
     return below, votes
+
+
+def _are_in_factors(terms: TermArrays) -> NDArray[np.bool_]:
+    """Whether each term is a factor or a child of one, at any depth: bool (M,)."""
+    is_root = terms.parent < 0
+    start = terms.first[np.cumsum(is_root) - 1]
+    parent = start + np.maximum(terms.parent, 0)
+    inside = ~is_root & (terms.side == 0)
+    while np.any(inside[parent] & ~inside):
+        inside |= inside[parent]
+    return np.asarray(inside)
 
 
 class StumpTables(NamedTuple):

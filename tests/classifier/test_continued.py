@@ -71,6 +71,20 @@ def test_a_model_grows(
     assert more.score(*digits) > first.score(*digits) or learning_rate < 1.0
 
 
+@pytest.mark.parametrize("objectives", [("mh", "real-mh"), ("gentle", "mh")])
+def test_products_and_values_continue_each_other(digits: Data, objectives: Any) -> None:
+    learner = {"mh": "product", "real-mh": "stump", "gentle": "tree:n_leaves=3"}
+    before, after = (
+        {"families": "identity", "objective": name, "learner": learner[name], "n_rounds": 6}
+        for name in objectives
+    )
+    first = fitted(digits, **before)
+    more = fitted(digits, first, **after)
+    of_first = more.model_.decision_function(digits[0], 6)
+    np.testing.assert_allclose(of_first, first.decision_function(digits[0]), rtol=1e-9, atol=1e-12)
+    assert exponential_loss(more, digits) == pytest.approx(more.history_[-1]["log10_loss"])
+
+
 def test_full_search_continues_as_if_it_had_not_stopped() -> None:
     """A strategy without randomness finds the same stumps in one fit and in two."""
     X, Y = table(80, 6), noisy_labels(80)

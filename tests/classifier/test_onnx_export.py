@@ -74,6 +74,8 @@ def test_random_models(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx_export, "_CHUNK", int(rng.integers(1, 12)))
     if seed % 4 == 1:
         rounds = [random_round(rng, n_features, n_labels, (-1, 1), real=True) for _ in range(12)]
+        if seed % 8 == 5:
+            rounds[:6] = [random_round(rng, n_features, n_labels) for _ in range(6)]
     elif seed % 3:
         rounds = [random_round(rng, n_features, n_labels) for _ in range(12)]
     else:  # stumps

@@ -159,6 +159,20 @@ def test_rounds_are_read_as_their_terms_say(seed: int, monkeypatch: pytest.Monke
     np.testing.assert_array_equal(model.decision_function(X), want)
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_products_and_values_in_one_model(seed: int) -> None:
+    """A product has its alpha once, also beside values, which have it in each term."""
+    rng = np.random.default_rng(seed)
+    families = [Columns(range(3))]
+    rounds = [random_round(rng, 3, 2) for _ in range(4)]
+    rounds += [random_round(rng, 3, 2, (-1, 1), real=True) for _ in range(4)]
+    rng.shuffle(rounds)
+    X = rng.choice(np.array(VALUES, np.float32), (50, 3))
+    scores = Model(families, [t for terms in rounds for t in terms], 2).decision_function(X)
+    alone = [Model(families, terms, 2).decision_function(X) for terms in rounds]
+    np.testing.assert_allclose(scores, np.sum(alone, axis=0), rtol=1e-10, atol=1e-12)
+
+
 def term(feature: int, value: float, votes: list[int], alpha: float) -> Term:
     return Term(feature, 1, value, np.array(votes, np.int8), alpha)
 
