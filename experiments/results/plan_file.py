@@ -192,7 +192,7 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
             runs_of_variant = [
                 run for run in runs if (run.data, run.setup, run.variant) == (*of_setup, variant)
             ]
-            strategies.append({**strategy, **_runs_record(runs_of_variant)})
+            strategies.append({**strategy, **_runs_record(strategy["budget"], runs_of_variant)})
             notes += filter(
                 None,
                 [
@@ -212,8 +212,12 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
     }
 
 
-def _runs_record(runs: Sequence[Run]) -> dict[str, Any]:
-    """Budgets and streams of the kept runs of a strategy, and what tuning found."""
+def _runs_record(budgets: Sequence[int], runs: Sequence[Run]) -> dict[str, Any]:
+    """Budgets and streams of the kept runs of a strategy, and what tuning found.
+
+    `budgets` has those of all repetitions as planned, for those without a run.
+    """
+    kept = {run.repetition: run.budget for run in runs}
     tuning = [
         {
             "repetition": run.repetition,
@@ -226,7 +230,7 @@ def _runs_record(runs: Sequence[Run]) -> dict[str, Any]:
         if run.tuning is not None
     ]
     return {
-        "budget": [run.budget for run in runs],
+        "budget": [kept.get(repetition, budget) for repetition, budget in enumerate(budgets)],
         "stream": [run.cell.facts["stream"] for run in runs],
         **({"tuning": tuning} if tuning else {}),
     }

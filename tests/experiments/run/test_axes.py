@@ -18,7 +18,7 @@ from boostsample.experiments.plan.prepared import prepare_all, prepare_setups
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.report.html_report import _budgets, facts_of_comparison
 from boostsample.experiments.results.joined import joined_results
-from boostsample.experiments.results.plan_file import plan_record
+from boostsample.experiments.results.plan_file import finished_record, plan_record
 from boostsample.experiments.results.read_folder import make_results, read_results
 from boostsample.experiments.results.titles import budgets_of
 from boostsample.experiments.run import comparison
@@ -258,6 +258,19 @@ def test_an_incomplete_folder_has_the_rows_of_its_cells(data: Dataset) -> None:
     results = make_results(plan_record(prepared), lambda name: None)
     assert results.missing == 8
     assert sum(setup.missing for setup in results.setups) == 8
+
+
+def test_budgets_of_an_incomplete_folder_are_those_of_all_repetitions(data: Dataset) -> None:
+    """Repetition 0 of one strategy and both of the other are missing: no N stands for another."""
+    plan = Plan(**SMALL, budget="3N")
+    whole = compare(data, plan)
+    (of_data,) = whole.settings["data_sets"]
+    sizes = {**of_data, "n_train": [90, 60]}
+    for strategy in sizes["strategies"]:
+        strategy["budget"] = [270, 180]
+    (run,) = (r for r in whole.runs if (r.variant.name, r.repetition) == ("laminating", 1))
+    record = finished_record({**whole.settings, "data_sets": [sizes]}, [replace(run, budget=180)])
+    assert budgets_of(record["data_sets"][0]) == {"3 N": ["full", "laminating"]}
 
 
 @pytest.mark.parametrize(("metric", "n_notes"), [("loss", 1), ("error", 0)])
