@@ -273,7 +273,8 @@ def predictions(
     table = pandas.DataFrame(of_rows)
     if keep:
         frame = read_table(path, category=keep, only=keep)
-        check_columns(keep, frame, _file_of(path))
+        if len(frame.columns) < len(keep):
+            check_columns(keep, read_table(path), _file_of(path))  # names all columns
         table = pandas.concat([frame[list(keep)], table], axis=1)
     if codes is None:
         return table, None

@@ -51,16 +51,15 @@ def curves_figure(
 
     With `charged`, tuned strategies have a second curve with the looks and seconds of their tuning.
     Raises DataError without rows, and SettingError if two results have the same data set, or the
-    axis or metric is unknown; DataError also if the results lack a metric.
+    axis or metric is unknown; DataError also if the results lack a metric or the axis.
     """
     check_known("axis", against, AXES)
     for metric in metrics:
         if metric not in drawn_metrics():
             raise unknown("metric", metric, drawn_metrics())
     of_data = curves_of_data(results)
-    if SMOOTHED in metrics:
-        for curves in of_data.values():
-            curves.check(SMOOTHED, against)
+    for curves, metric in itertools.product(of_data.values(), metrics):
+        curves.check(metric, against)
     shown = SMOOTHED if SMOOTHED in metrics else metrics[0]
     data = {name: curves.runs(shown) for name, curves in of_data.items()}
     learners = [learner for curves in of_data.values() for learner in curves.learners]

@@ -144,8 +144,9 @@ def test_columns_are_kept_as_they_are(cli: CommandLine, files: Path) -> None:
     assert predicted["prediction"].tolist() == plain
     guarded = cli("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
     assert guarded[:3] == ["'=note,prediction", f",{plain[0]}", f"'=1+1,{plain[1]}"]
+    columns = ", ".join(pandas.read_csv(files / "test.csv").columns)
     for names, message in (
-        (["colour"], "has no column 'colour'"),
+        (["calls", "other"], f"has no column 'other'; its columns: {columns}"),
         (["plan", "plan"], "--keep must name each column once, got 'plan', 'plan'"),
     ):
         keep = [part for name in names for part in ("--keep", name)]

@@ -148,3 +148,9 @@ def test_what_cannot_be_drawn() -> None:
         curves_figure([made(a=0.0)], "look")
     with pytest.raises(SettingError, match="unknown metric 'auc'"):
         curves_figure([made(a=0.0)], metrics=("auc",))
+    with pytest.raises(DataError, match="on made have computed no feature values"):
+        curves_figure([made(a=0.0)], "values_computed")
+    without = made(a=0.0)
+    without.table["regret"] = math.nan
+    with pytest.raises(DataError, match="on made have no regret; run boostsample compare with --r"):
+        curves_figure([without], metrics=("regret",))
