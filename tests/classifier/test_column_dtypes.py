@@ -71,7 +71,7 @@ PANDAS: dict[str, tuple[Any, Any]] = {
         for name in ("object", "string", "category")
     },
     "complex": (np.ones(6) * 1j, complex),
-    "huge integers": ([10**400, 1] * 3, OverflowError),
+    "huge integers": (pandas.Series([10**400, 1] * 3, dtype="object"), OverflowError),
     "times": (pandas.date_range("2020", periods=6), datetime.datetime),
     "periods": (pandas.period_range("2020", periods=6), pandas.Period),
     "dates": ([datetime.date(2020, 1, 1), None] * 3, datetime.date),

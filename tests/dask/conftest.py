@@ -3,7 +3,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _dask_draws_from_another_state() -> Iterator[None]:
+    """Dask estimates the size of columns of objects by `np.random.choice`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("numpy.random.choice", np.random.default_rng(0).choice)
+        yield
 
 
 @pytest.fixture(scope="module")

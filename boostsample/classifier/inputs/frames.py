@@ -253,7 +253,10 @@ def _distinct(name: str, series: Any) -> tuple[NDArray[np.intp], list[Any]]:
         try:
             codes, distinct = series.factorize()
         except (NotImplementedError, OverflowError):  # of Arrow: no order, unsigned indices
-            codes, distinct = series.astype(object).factorize()
+            import pandas
+
+            # Not `astype(object)`, which refuses unsigned indices before pandas 3.1.
+            codes, distinct = pandas.factorize(np.fromiter(series, object, len(series)))
         # A dictionary of Arrow may hold null, and a value twice.
         plain = [_plain(value) for value in distinct.tolist()]
         at = [-1 if value is None else position.setdefault(value, len(position)) for value in plain]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -13,6 +13,10 @@ from boostsample.errors import SettingError, unknown
 from boostsample.names import split_names
 
 Command = Callable[..., Any]
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[Any]
+else:  # takes no parameters before click 8.4
+    _ParamType = click.ParamType
 
 data_option = click.option(
     "--data",
@@ -47,7 +51,7 @@ class_weight_option = click.option(
 )
 
 
-class _Looks(click.ParamType[int]):
+class _Looks(_ParamType):
     """A whole number, also as in 1e9."""
 
     name = "looks"
@@ -59,12 +63,12 @@ class _Looks(click.ParamType[int]):
         return whole_number("max_looks", value)
 
 
-class _Values(click.ParamType[Any]):
+class _Values(_ParamType):
     """Values of an option, separated by commas: a tuple."""
 
     name = "values"
 
-    def __init__(self, kind: click.ParamType[Any]) -> None:
+    def __init__(self, kind: _ParamType) -> None:
         self._kind = kind
 
     def convert(
