@@ -93,7 +93,7 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
         value = (option,) if is_one else option
         with faults.at(f"--{name.replace('_', '-')}"):
             entry = entries.setdefault(name, value)
-            if _comparable(name, entry) != _comparable(name, value):
+            if entry is not value and _comparable(name, entry) != _comparable(name, value):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"

@@ -20,7 +20,6 @@ from boostsample.checks import (
     check_count,
     check_integer,
     check_known,
-    check_number,
     parse_budget,
 )
 from boostsample.errors import SettingError
@@ -356,10 +355,11 @@ def whole_number(name: str, value: Any) -> int:
     >>> whole_number("max_looks", "1e9"), whole_number("max_looks", 1_000_000)
     (1000000000, 1000000)
     """
-    number = check_number(
-        name, value.replace("_", "") if isinstance(value, str) else value, -math.inf
-    )
-    if number % 1:
+    try:
+        number = float("" if isinstance(value, bool) else value)  # texts may have underscores
+    except (OverflowError, TypeError, ValueError):
+        number = math.nan
+    if number % 1 != 0:  # NaN for an infinite number
         raise SettingError(f"{name} must be a whole number as in 1e9, got {value}")
     return int(number)
 

@@ -56,6 +56,21 @@ def test_counts_out_of_range_are_refused(
     assert {path.name for path in Path().iterdir()} == {"t.csv"}
 
 
+@pytest.mark.parametrize(
+    ("option", "rule"),
+    [
+        ("--score-every", "score_every must be a percentage from 0.01 to 100, got nan"),
+        ("--max-looks", "max_looks must be a whole number as in 1e9, got nan"),
+        ("--max-seconds", "max_seconds must be above 0 and finite, got nan"),
+        ("--max-cost", "max_cost must be above 0 and finite, got nan"),
+        ("--learning-rate", "learning_rate must be above 0 and at most 1, got nan"),
+        ("--smoothing", "smoothing must be at least 0 and finite, got nan"),
+    ],
+)
+def test_no_number_is_refused_by_the_rule(option: str, rule: str, cli: CommandLine) -> None:
+    assert rule in cli.refused(*COMPARE, option, "nan", silent=False)
+
+
 def test_a_budget_without_n_is_at_least_n(cli: CommandLine) -> None:
     budget = "44"
     Path("grid.toml").write_text(f"budget = {budget}", "utf-8")
