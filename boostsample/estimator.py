@@ -129,7 +129,7 @@ class BoostSampleClassifier(
     families : str, sequence of str or Family, mapping of str to columns, or None
         Feature families. None, the default: one family of the columns of a table (n, d), or the
         default image families for images (n, h, w) or (n, h, w, channels). Of a sparse matrix of
-        more than 3,000 columns it has those with values in at least 5 rows and a thousandth of all.
+        more than 3,000 columns it has those not 0 in at least 5 rows and a thousandth of all.
         Names choose among these and the families of other distributions,
         ``"haar:levels=2,identity"`` or a sequence, in which instances may stand, too. A mapping
         names groups of columns, ``{"size": ["height", "width"], "sensors": "3-17"}``; "dtype" and

@@ -451,16 +451,20 @@ def cuts_of_sparse_parts(
 
 
 def canonical_rows(X: Any) -> Any:
-    """A sparse matrix in canonical CSR format; DataError unless it is a table of finite numbers."""
+    """A sparse matrix in canonical CSR format, without stored zeros.
+
+    DataError unless it is a table of finite numbers.
+    """
     if len(X.shape) != 2 or X.dtype.kind not in "biuf":
         raise DataError(
             f"sparse blocks of X must be tables of real numbers, got {X.dtype} of shape {X.shape}; "
             "convert them by .astype(float)"
         )
     rows = X.tocsr()
-    if not rows.has_canonical_format:
+    if not rows.has_canonical_format or not rows.data.all():
         rows = rows.copy() if rows is X else rows
         rows.sum_duplicates()
+        rows.eliminate_zeros()
     with np.errstate(over="ignore"):
         infinite = np.isinf(rows.data.astype(np.float32))
     if infinite.any():

@@ -59,6 +59,24 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
             np.testing.assert_array_equal(same.decision_function(X), dense)
 
 
+def test_stored_zeros_and_repeats_choose_no_columns() -> None:
+    rng = np.random.default_rng(0)
+    X = sparse.random(100, 3500, 0.04, format="csr", rng=rng)
+    X.data = np.ceil(8 * X.data)
+    y = (np.asarray(X[:, :60].sum(axis=1)).ravel() > 11).astype(int)
+    entries = X.tocoo()
+    row, column = rng.integers(0, 100, 4000), rng.integers(0, 3500, 4000)
+    places = np.append(entries.row, row), np.append(entries.col, column)
+    with_zeros = sparse.csr_array((np.append(entries.data, np.zeros(4000)), places), X.shape)
+    halves = np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr
+    model = BoostSampleClassifier(n_rounds=3, random_state=0).fit(X, y)
+    for same in (with_zeros, sparse.csr_array(halves, X.shape)):
+        assert same.nnz > X.nnz
+        other = clone(model).fit(same, y)
+        assert other.model_.families == model.model_.families
+        np.testing.assert_array_equal(other.decision_function(X), model.decision_function(X))
+
+
 def corpus() -> tuple[list[str], NDArray[Any]]:
     """Sentences of some words, and whether they have more of the first ones."""
     rng = np.random.default_rng(0)

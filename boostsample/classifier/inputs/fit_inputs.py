@@ -54,7 +54,7 @@ _GROUPINGS = ("dtype", "prefix")
 _RANGE = re.compile(r"\s*[0-9]+\s*-\s*[0-9]+\s*$")
 """A range of columns by index, see `boostsample.families.Columns`."""
 
-_FEWEST_STORED = 5
+_FEWEST_VALUES = 5
 """Rows with a value that a column of a very wide sparse matrix has at least."""
 
 _RULES: dict[str, Any] = {
@@ -214,17 +214,26 @@ def columns_of_enough_rows(X: Any) -> NDArray[np.intp] | None:
     """
     if not hasattr(X, "tocsc") or X.shape[1] <= MOST_WIDE:
         return None
-    return enough_rows(np.diff(X.tocsc().indptr), X.shape[0])
+    matrix = X.tocsc()
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    n_values = np.diff(matrix.indptr)
+    zeros = np.flatnonzero(matrix.data == 0)
+    if zeros.size:
+        column = np.searchsorted(matrix.indptr, zeros, side="right") - 1
+        n_values = n_values - np.bincount(column, minlength=n_values.size)
+    return enough_rows(n_values, X.shape[0])
 
 
-def enough_rows(n_stored: NDArray[Any], n: int) -> NDArray[np.intp] | None:
-    """Columns of a very wide sparse matrix of n rows, of which so many store a value.
+def enough_rows(n_values: NDArray[Any], n: int) -> NDArray[np.intp] | None:
+    """Columns of a very wide sparse matrix of n rows, of which so many have a value other than 0.
 
     Enough to learn from are at least 5 rows, and a thousandth of all. None for all columns, if none
     has enough, and for matrices that are not very wide.
     """
-    enough = np.flatnonzero(n_stored >= max(_FEWEST_STORED, n / 1000))
-    return enough if n_stored.size > MOST_WIDE and 0 < enough.size < n_stored.size else None
+    enough = np.flatnonzero(n_values >= max(_FEWEST_VALUES, n / 1000))
+    return enough if n_values.size > MOST_WIDE and 0 < enough.size < n_values.size else None
 
 
 def merged_columns(families: Sequence[Family], n_bins: NDArray[np.int16], X: Any) -> list[str]:
