@@ -298,7 +298,7 @@ def standing(rows: pd.DataFrame, column: str) -> list[str]:
     head = ["strategy", "median area", "mean rank", "first", "behind the best", "Elo (95 %)"]
     p_value = friedman(scores.to_numpy())[1]
     foot = ["data sets, critical difference, p", str(len(scores)), f"{difference:.1f}", "", "",
-            f"{p_value:.1g}"]  # fmt: skip
+            f"{p_value:.1g}" if p_value else "< 1e-300"]  # fmt: skip
     return markdown.table(head, [*lines, foot])
 
 
