@@ -12,6 +12,29 @@ from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import DataError
 
+_MISSING = ("nan", "None", "<NA>", "NaT")
+
+
+def query_numbers(groups: ArrayLike) -> NDArray[np.int64]:
+    """Numbers 0, 1, ... of the queries of examples: int64 (N,).
+
+    DataError if one is missing, or if they are of several kinds.
+    """
+    values = np.asarray(groups)
+    for value in values.tolist() if values.dtype.kind in "fOMm" else ():
+        if not isinstance(value, str) and str(value) in _MISSING:
+            raise DataError(
+                f"groups must have a query for each example, but contain {value}; leave such "
+                "examples out, or give each of them another query"
+            )
+    try:
+        numbers = np.unique(values, return_inverse=True)[1]
+    except TypeError as error:
+        raise DataError(
+            f"groups must be queries of one kind, but {error}; make them text by .astype(str)"
+        ) from error
+    return np.asarray(numbers.reshape(-1), np.int64)
+
 
 class Pairs:
     """The queries of N examples with labels -1 and +1: `groups` are N numbers, None is one query.
@@ -24,7 +47,7 @@ class Pairs:
         n = labels.size
         query = np.zeros(n, np.int64)
         if groups is not None:
-            query = np.unique(np.asarray(groups), return_inverse=True)[1].reshape(n)
+            query = query_numbers(groups)
         self.query_classes = 2 * query + (labels > 0)
         self._n_cells = 2 * (int(query.max(initial=0)) + 1)
         counts = np.bincount(self.query_classes, minlength=self._n_cells).reshape(-1, 2)

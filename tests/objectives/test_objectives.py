@@ -128,6 +128,15 @@ def test_products_are_refused_before_labels_are_multiplied_by_values(objective: 
         ({"Y": np.ones((80, 3), np.int8)}, "needs one class for each example"),
         ({"objective": "rank", "n_labels": 1, "groups": np.arange(80)}, "needs a query with"),
         ({"objective": "rank", "n_labels": 1, "groups": [1, 2]}, "groups must be one query for"),
+        *(
+            ({"objective": "rank", "n_labels": 1, "groups": groups}, message)
+            for groups, message in (
+                ([*[1.0] * 79, np.nan], "a query for each example, but contain nan"),
+                (np.array([*["a"] * 79, None], object), "a query for each example, but contain"),
+                (np.array([*[1] * 79, "NaT"], "M8[ns]"), "a query for each example, but contain"),
+                (np.array([*["a"] * 79, 1], object), "groups must be queries of one kind"),
+            )
+        ),
     ],
 )
 def test_data_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
@@ -183,6 +192,15 @@ def queries() -> tuple[Any, Any, Any]:
     y = (X[:, 0] + rng.normal(0.0, 3.0, 240) > 10).astype(int)
     X[:, 1] += shift
     return X, y, groups
+
+
+def test_a_missing_query_is_an_error() -> None:
+    X, y, groups = queries()
+    some = np.where(groups < 3, np.nan, groups)
+    model = BoostSampleClassifier(objective="rank", n_rounds=2, random_state=0)
+    with pytest.raises(DataError, match="groups must have a query for each example"):
+        model.fit(X, y, groups=some)
+    model.fit(X, y, groups > 2, groups=some)
 
 
 def test_fit_takes_queries() -> None:

@@ -20,6 +20,7 @@ from boostsample.models.scoring import TermArrays
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.registry import make_objective
+from boostsample.rows.pairs import query_numbers
 from boostsample.threads import Threads
 
 CALIBRATIONS = (None, "auto", "rule", "temperature")
@@ -113,7 +114,7 @@ def queries_of(
             f"groups must be one query for each of the {weighted.size} rows of X, got shape "
             f"{values.shape}"
         )
-    return np.asarray(np.unique(values[weighted], return_inverse=True)[1], np.int64)
+    return query_numbers(values[weighted])
 
 
 def validation_is_used(early_stopping: Any, calibration: str | None, fraction: Any) -> bool:
