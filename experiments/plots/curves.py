@@ -26,6 +26,7 @@ from boostsample.experiments.results.run_curves import (
     curves_of_data,
     shared_curve,
 )
+from boostsample.experiments.results.significance import comparable
 from boostsample.experiments.results.titles import (
     counted,
     is_charged,
@@ -109,6 +110,8 @@ def _strategy(
     labels: list[str],
 ) -> None:
     x, values = shared_curve(runs, METRICS[metric].column, against)
+    is_finite = np.isfinite(values).all(axis=0)  # metrics of users may not be
+    x, values = x[is_finite], values[:, is_finite]
     style: dict[str, Any] = {}
     if is_charged(label):  # in the colour of the strategy without charge
         thin = current_layout().scale
@@ -148,7 +151,7 @@ def _best(curves: Curves, runs: Mapping[str, Mapping[int, pd.DataFrame]], metric
     for metric in metrics:
         column = METRICS[metric].column
         ends = {
-            label: float(np.mean([run[column].ffill().iloc[-1] for run in of_label.values()]))
+            label: comparable(np.mean([run[column].ffill().iloc[-1] for run in of_label.values()]))
             for label, of_label in runs.items()
             if not is_charged(label)
         }
@@ -232,7 +235,8 @@ def _lines(
 ) -> dict[str, NDArray[np.float64]]:
     """The values of each line, (repetitions, heads); NaN where there is none.
 
-    A head has no values if one of its runs has none: a mean of the others would be biased.
+    A head has no values if one of its runs has none, or an infinite one: a mean of the others
+    would be biased.
     """
     repetitions = sorted({number for runs in values.values() for number in runs})
     lines: dict[str, NDArray[np.float64]] = {}
@@ -243,7 +247,7 @@ def _lines(
         line = f"{part['strategy']} ({setup})" if setup else part["strategy"]
         empty = np.full((len(repetitions), len(heads)), np.nan)
         column = lines.setdefault(line, empty)[:, heads.index(part[against])]
-        if not np.isnan(list(values[label].values())).any():
+        if np.isfinite(list(values[label].values())).all():
             column[:] = [values[label].get(number, np.nan) for number in repetitions]
     return lines
 

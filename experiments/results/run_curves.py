@@ -281,6 +281,8 @@ def _interpolated(x: NDArray[np.float64], y: NDArray[np.float64], level: float) 
     if level in values:
         return float(values[level])
     at, ends = np.array(sorted(values.items()), np.float64).T
+    if not np.isfinite(ends).all():  # metrics of users may not be
+        return float(np.interp(math.log10(level), np.log10(at), ends))
     return float(PchipInterpolator(np.log10(at), ends)(math.log10(level)))
 
 

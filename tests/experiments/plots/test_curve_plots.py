@@ -154,3 +154,21 @@ def test_what_cannot_be_drawn() -> None:
     without.table["regret"] = math.nan
     with pytest.raises(DataError, match="on made have no regret; run boostsample compare with --r"):
         curves_figure([without], metrics=("regret",))
+
+
+def test_infinite_values_of_a_metric_of_the_user_are_not_drawn() -> None:
+    """Repetition 0 has an infinite value at 10 stumps; strategy b has no other."""
+    result = made(a=0.0, b=0.0)
+    table = result.table
+    first = (table["strategy"] == "a") & (table["repetition"] == 0) & (table["stumps"] == 10)
+    table.loc[first | (table["strategy"] == "b"), "f1"] = math.inf
+    figure = curves_figure([result], metrics=("f1",))
+    drawn = lines(figure.axes[0])
+    assert list(drawn["a"][0]) == [1, 3, 30, 100]
+    assert list(drawn["b"][0]) == []
+    assert picture_bytes(figure)
+    (curves,) = curves_of_data([result]).values()
+    values = curves.at("f1", "looks", 50_000.0)
+    assert values["b"] == {0: math.inf, 1: math.inf}
+    assert values["a"][0] == pytest.approx(4.7 / 20, abs=0.02)
+    curves_figure([result], "looks", metrics=("f1",))
