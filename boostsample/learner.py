@@ -223,15 +223,17 @@ class Targets:
 
     @property
     def edge(self) -> float:
-        """Worth of the constant classifier with these votes: sum over l of abs(sums), if best.
+        """Worth of the constant classifier with these votes, as of `Objective.worth` if best.
 
         Of all examples with the stump of `times_found`, it is the edge of that stump.
         """
         if self.times_found is not None and self.n_examples == self._rows.n_examples:
             return self.times_found.edge
         sums, objective = self.sums, self._search.objective
-        if self._votes is None or objective.reads_masses or objective.classes:
+        if self._votes is None or objective.reads_masses:
             return objective.worth(sums)
+        if objective.classes:
+            return float(sums[self._votes.argmax()])
         return float(np.add.reduce(sums * self._votes))
 
     @property

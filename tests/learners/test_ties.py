@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from boostsample import BoostSampleClassifier, SettingError
+from boostsample.labels import encode
 from boostsample.learners import Tree
 from boostsample.loop.booster import Booster
 from boostsample.models.importances import model_importances
@@ -238,6 +239,21 @@ def test_a_root_without_a_cut_is_a_constant(strategy: str, limits: dict[str, Any
     assert set(model.fit(X, Y[:, 0]).predict(X)) == {-1}
     assert model.feature_importances_.tolist() == [0.0, 0.0]
     assert model_importances(model.model_).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("objective", ["m1", "samme"])
+def test_a_constant_of_one_class_has_the_edge_of_this_class(objective: str) -> None:
+    """Both columns divide a row of a rare class from nine; seven of ten rows are of class 0."""
+    X, y = np.eye(10, 2, dtype=np.float32), np.array([1, 2, 1, *[0] * 7])
+    made = Booster(bank_of(X), None, encode(y), "full", Tree(4, 2), objective=objective, rng=0)
+    done = made.next_round()
+    assert is_constant(done.terms)
+    assert done.terms[0].votes.tolist() == [1, -1, -1]
+    assert done.edge == pytest.approx(made.objective.edge(0.7))
+    assert done.rows[0]["edge"] == pytest.approx(done.edge)
+    odds = 0.7 / 0.3 * (2 if objective == "samme" else 1)
+    weights = np.where(y == 0, 1 / odds, 1.0)
+    np.testing.assert_allclose(made.example_weights(), weights / weights.sum(), rtol=1e-6)
 
 
 def test_a_root_without_a_cut_ends_a_complete_search() -> None:
