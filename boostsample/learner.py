@@ -307,7 +307,8 @@ class Targets:
         if len(stumps) == len(self.stumps):
             stumps = (*stumps, stump)
         made = Targets(self._rows, self._search, self.stretch, stumps, self.path, None, self._split)
-        if stump is self._found and not self._two_sided:
+        opposite = not self._two_sided or self._search.objective.two_sided  # as without `two_sided`
+        if stump is self._found and stump.admissible and opposite:
             made.times_found = stump
         return made
 

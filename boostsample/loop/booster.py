@@ -371,7 +371,8 @@ class Booster:
             cells: Any = [(leaf.votes, leaf.sums, leaf.masses) for leaf in leaves]
             values, sums, masses = map(np.stack, zip(*cells, strict=True))
             return objective.edges_of_cells(values[None], sums, masses)[0]
-        return objective.edge(math.fsum([leaf.edge for leaf in leaves]))
+        # Of constants without edge, rounding may leave less than 0.
+        return objective.edge(max(math.fsum([leaf.edge for leaf in leaves]), 0.0))
 
     def _is_stump(self, terms: Sequence[Term]) -> bool:
         """Whether the terms are one stump as the objective makes it."""
@@ -427,6 +428,7 @@ class Booster:
             and leaf.n_examples == self._rows.n_examples
             and len(rows) == len(leaf.stumps) == 1
             and leaf.stumps[0].row is rows[0]
+            and (leaf.times_found is leaf.stumps[0] or not self.objective.two_sided)
             and not leaf.path
         )
 
@@ -437,7 +439,8 @@ class Booster:
         if self.step_size.ends(self._share * edge):
             part = "one stump" if self._learner.one_search else "one base classifier"
             self._stopped = f"edge {edge:.15g}: every weight agrees with {part}"
-        if edge <= NO_EDGE and self._search.hopeless and same and not self.objective.colors:
+        again = same and not (self.objective.colors or self.objective.resamples)
+        if edge <= NO_EDGE and self._search.hopeless and again:
             self._stopped = "edge 0: all features were searched on all examples, none has an edge"
         if edge <= NO_EDGE:
             self._stopped = self.objective.ends_without_edge or self._stopped

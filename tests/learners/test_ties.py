@@ -256,6 +256,16 @@ def test_a_constant_of_one_class_has_the_edge_of_this_class(objective: str) -> N
     np.testing.assert_allclose(made.example_weights(), weights / weights.sum(), rtol=1e-6)
 
 
+def test_bagging_goes_on_after_a_bootstrap_sample_without_edge() -> None:
+    """The first sample has four rows of each class; the limits leave the constants only."""
+    X, Y = np.eye(8, 2, dtype=np.float32), np.where(np.arange(8) % 2, 1, -1)[:, None]
+    booster = Booster(bank_of(X), None, Y, "full", Tree(4, 2), objective="bagging", rng=0)
+    edges = [booster.next_round().edge for _ in range(9)]
+    assert edges[0] == 0.0
+    assert min(edges) == 0.0
+    assert max(edges) >= 0.25
+
+
 def test_a_root_without_a_cut_ends_a_complete_search() -> None:
     X, y = np.eye(10, 2, dtype=np.float32), np.arange(10) > 7
     settings: dict[str, Any] = {"learning_rate": 1.0, "random_state": 0}

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.errors import SettingError, StrategyError
-from boostsample.learner import EDGE_GAP, Found, Learner, Targets
+from boostsample.learner import EDGE_GAP, Found, LeafLimits, Learner, Targets
 from boostsample.learners import LEARNERS, Stump, alpha_of, make_learner
 from boostsample.loop.booster import Booster
 from boostsample.models.scoring import TermArrays
@@ -159,6 +159,40 @@ def test_unusual_learners_are_their_definition(function: Any, constant: bool) ->
         X[:] = 1
     done = booster(Does(function), X, Y=Y, weight_init="uniform").next_round()
     assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
+
+
+def times_of_a_cut_that_limits_forbid(learner: Any, targets: Targets) -> list[Targets]:
+    return [targets.times(targets.search(False, LeafLimits(20, 0.0)))]
+
+
+def test_a_stump_that_limits_forbid_has_its_own_edge_in_a_product() -> None:
+    """The only column divides 5 of 60 rows: within the limits there is the constant only."""
+    X = (np.arange(60, dtype=np.float32) < 5)[:, None]
+    Y = np.where(np.arange(60)[:, None] < 6, 1, -1).astype(np.int8)
+    learner = Does(times_of_a_cut_that_limits_forbid)
+    done = booster(learner, X, Y=Y, weight_init="uniform").next_round()
+    assert done.edge == pytest.approx(edge_of(done, X, Y), abs=1e-6)
+    with pytest.raises(SettingError, match="products multiply opposite votes"):
+        booster(learner, X, objective="samme").next_round()
+
+
+def two_sides(learner: Any, targets: Targets) -> list[Targets]:
+    return [targets.times(targets.search(two_sided=True))]
+
+
+def one_side(learner: Any, targets: Targets) -> list[Targets]:
+    return [targets.times(targets.search())]
+
+
+@pytest.mark.parametrize("objective", ["real-mh", "info", "gentle", "samme"])
+def test_a_stump_of_both_sides_is_one_stump_where_all_stumps_have_both(objective: str) -> None:
+    runs = [booster(Does(function), objective=objective) for function in (two_sides, one_side)]
+    for _ in range(3):
+        done, expected = (run.next_round() for run in runs)
+        assert done.edge == expected.edge > 0.0
+        assert done.terms[0].votes.tolist() == expected.terms[0].votes.tolist()
+        first, second = (run.example_weights().tolist() for run in runs)
+        assert first == second
 
 
 @pytest.mark.parametrize("learner", ["tree:n_leaves=500", "product:n_terms=500"])
