@@ -1,9 +1,11 @@
-"""The heaps of an HDF5 file, which hold its texts, are checked before HDF5 reads any.
+"""The heaps of an HDF5 file, of texts and of names, are checked before HDF5 reads any.
 
 HDF5, up to 2.0 at least, does not end on some damaged heaps, and takes memory that others declare,
-whatever the file has. A heap is ``GCOL``, a version, its
-size (8 bytes at 8) and objects of an index, a size and data; a reference is a length (4 bytes), the
-address of a heap (8) and an index (4).
+whatever the file has. A heap of texts is ``GCOL``, a version, its size (8 bytes at 8) and objects
+of an index, a size and data; a reference is a length (4 bytes), the address of a heap (8) and an
+index (4). A heap of the names of members is ``HEAP``, a version, the size of its data (8 bytes at
+8), where in them the first free part is (8), and their address (8). A free part begins with the
+place of the next one, 1 at the end.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ _BIG = 2**24
 _WINDOW, _OVERLAP = 2**22, 2**16
 """Bytes that are searched at once; the most that an attribute takes."""
 _HEAP, _HEAD = b"GCOL\x01", 16
+_NAMES, _NAMES_HEAD, _NO_PART = b"HEAP\0\0\0\0", 32, 1
 _REFERENCE = np.dtype([("length", "<u4"), ("heap", "<u8"), ("index", "<u4")])
 _TEXT = bytes.fromhex("10000000 10000000 01000000 00000800 00000000")
 """In the header of an attribute: 16 bytes for each value, which is a text of any length."""
@@ -29,18 +32,25 @@ _TEXT = bytes.fromhex("10000000 10000000 01000000 00000800 00000000")
 def check_heaps(file: Any, path: Path) -> None:
     """DataError if a heap of a file, or a text of an attribute, is damaged.
 
-    Searches all of the file that does not hold the numbers of large datasets.
+    Searches all of the file that does not hold the numbers of large datasets. Of a file from 16 MiB
+    on, HDF5 reads the names of all members before.
     """
-    size, heaps = path.stat().st_size, set[int]()
+    size, heaps, names = path.stat().st_size, set[int](), set[int]()
     with path.open("rb") as stream:
         for start, stop in _ranges_without_numbers(file, size):
             for at, window in _windows(stream, start, stop):
                 heaps.update(at + place for place in _occurrences(_HEAP, window))
+                names.update(at + place for place in _occurrences(_NAMES, window))
                 _check_lengths(_attribute_lengths(window), size, path)
         for address in sorted(heaps):
             if not _is_whole(stream, address, size):
                 raise DataError(
                     f"{path} is damaged: its heap of texts at byte {address:,} is broken"
+                )
+        for address in sorted(names):
+            if _is_endless(stream, address):
+                raise DataError(
+                    f"{path} is damaged: its heap of names at byte {address:,} is broken"
                 )
 
 
@@ -146,3 +156,16 @@ def _is_whole(stream: BinaryIO, address: int, size: int) -> bool:
         else:
             return False
     return at <= length
+
+
+def _is_endless(stream: BinaryIO, address: int) -> bool:
+    """Whether the free parts of a heap of names lead back to one of them."""
+    stream.seek(address)
+    head = stream.read(_NAMES_HEAD).ljust(_NAMES_HEAD, b"\0")
+    n_bytes, part, data = np.frombuffer(head, "<u8", 3, 8).tolist()
+    known = set[int]()
+    while part != _NO_PART and part < n_bytes and part not in known:
+        known.add(part)
+        stream.seek(min(data + part, 2**62))
+        part = int.from_bytes(stream.read(8).ljust(8, b"\1"), "little")
+    return part in known

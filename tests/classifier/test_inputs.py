@@ -61,7 +61,7 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
 
 def test_stored_zeros_and_repeats_choose_no_columns() -> None:
     rng = np.random.default_rng(0)
-    X = sparse.random(100, 3500, 0.04, format="csr", rng=rng)
+    X = sparse.random(100, 3500, 0.04, format="csr", random_state=rng)
     X.data = np.ceil(8 * X.data)
     y = (np.asarray(X[:, :60].sum(axis=1)).ravel() > 11).astype(int)
     entries = X.tocoo()

@@ -104,7 +104,7 @@ def test_weights_of_rows_are_those_of_the_dense_table(client: Any, table: Any) -
 def test_a_very_wide_table_has_the_columns_of_one_machine(client: Any) -> None:
     """Columns are chosen by the values of all shards, not by the zeros that they store."""
     rng = np.random.default_rng(0)
-    X = sparse.random(400, 4000, 0.018, format="csr", rng=rng)
+    X = sparse.random(400, 4000, 0.018, format="csr", random_state=rng)
     X.data[X.data < 0.15] = 0.0
     y = (X[:, 5].toarray()[:, 0] + X[:, 7].toarray()[:, 0] > 0).astype(int)
     parts = [dask.delayed(X[a:b]) for a, b in pairwise([0, 150, 400])]

@@ -27,6 +27,8 @@ from tests.documents.pages import (
 from tests.paths import RESULTS, ROOT
 
 RUN = [page for page in PAGES if any(not block.not_run for block in python_blocks(page))]
+# Dask estimates the size of columns of objects by NumPy's global random state.
+DRAWS = {"cluster.md": pytest.mark.global_random}
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +36,9 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("page", RUN, ids=name_of)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=name_of(page), marks=DRAWS.get(page.name, ())) for page in RUN]
+)
 def test_the_blocks_of_a_page_run_in_order(
     page: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

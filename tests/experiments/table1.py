@@ -146,8 +146,10 @@ def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
 
 def mnist() -> list[str]:
     """The kept errors on MNIST at equal looks: mean and standard deviation; Markdown."""
-    groups = pd.read_csv(MNIST).groupby(["looks", "learner"], sort=False)["error"]
-    texts = groups.apply(lambda errors: mean_std(list(errors))).unstack(sort=False)
+    errors = pd.read_csv(MNIST)
+    groups = errors.groupby(["looks", "learner"])["error"]
+    texts = groups.apply(lambda errors: mean_std(list(errors))).unstack()
+    texts = texts.reindex(index=errors["looks"].unique(), columns=errors["learner"].unique())
     names = {1e7: "10^7", 1e8: "10^8", 1e9: "10^9", 6e9: "6 * 10^9"}
     texts = texts.fillna(mean_std(())).rename(index=names)
     return markdown.frame_table(["looks", *(f"`{name}`" for name in texts)], texts, "{}")

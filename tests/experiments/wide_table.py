@@ -36,6 +36,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import log_loss
 
+from boostsample.experiments.results.significance import comparable
 from tests.experiments import markdown
 from tests.experiments.classifier_table import auc
 from tests.experiments.wide_sets import SETS, TINY, WideSplit, found
@@ -346,7 +347,8 @@ def set_lines(rows: pd.DataFrame) -> list[str]:
     for name in SETS:
         of_set = rows[(rows["data"] == name) & (rows["status"] == "done")]
         groups = of_set.groupby("method", observed=True)[list(FIGURES)]
-        means, errors = groups.mean(), groups.sem()
+        # To twelve digits: sums round differently in versions of pandas.
+        means, errors = groups.mean().map(comparable), groups.sem()
         best = {"error": means["error"].min(), "log_loss": means["log_loss"].min()}
         best["auc"] = means["auc"].max()
         texts = []

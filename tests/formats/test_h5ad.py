@@ -23,7 +23,7 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.formats import h5ad as module
 from boostsample.formats.h5ad import AnnotatedTable, read_h5ad, table_of_anndata
-from boostsample.formats.hdf5_heaps import _check_lengths, _is_whole
+from boostsample.formats.hdf5_heaps import _check_lengths, _is_endless, _is_whole
 
 FILES = Path(__file__).with_name("files")
 EXPECTED = {
@@ -378,6 +378,15 @@ def test_a_heap_ends_where_it_declares(declared: int, text: int, is_whole: bool)
     entry = b"\1\0\1\0\0\0\0\0" + text.to_bytes(8, "little") + bytes(8)
     content = head + entry + bytes(8)
     assert _is_whole(io.BytesIO(content), 0, len(content)) == is_whole
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_endless"), [([1], False), ([8, 1], False), ([8, 0], True), ([8, 8], True)]
+)
+def test_free_parts_of_names_have_an_end(parts: list[int], is_endless: bool) -> None:
+    """A heap alone, whose first free part is at 0, in bytes that are no HDF5 file."""
+    numbers = np.array([16, 0, 40, 0, *parts], "<u8").tobytes()
+    assert _is_endless(io.BytesIO(b"HEAP\0\0\0\0" + numbers), 0) == is_endless
 
 
 def test_texts_are_no_longer_than_the_file(tmp_path: Path) -> None:
