@@ -248,6 +248,8 @@ def test_multi_class_is_the_nearest_distribution(n_classes: int, scale: float) -
     np.testing.assert_allclose(chances, naive_probabilities(scores, 1.5), atol=1e-11)
     logs = log_probabilities(scores, zeros, 1.5, False)
     np.testing.assert_allclose(np.exp(logs), chances, atol=1e-12)
+    alone = [probabilities(row[None], zeros, 1.5, False)[0] for row in scores]
+    np.testing.assert_array_equal(alone, chances)
 
 
 @pytest.mark.parametrize("n_labels", [1, 3, 10])

@@ -193,7 +193,8 @@ def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
 
     `below` is float64 (n, K), K >= 2, with 0 as the largest entry of each row. Solves log(sum of
     sigma(below_l + c) over the others) = log sigma(-c) by Newton's method, which works with any
-    distance between the scores: both sides are nearly linear, with slopes between 1/2 and 2.
+    distance between the scores: both sides are nearly linear, with slopes between 1/2 and 2. Each
+    row has its own number of steps, so that its bits do not depend on the others.
     """
     others = below.copy()
     others[np.arange(below.shape[0]), below.argmax(axis=1)] = -np.inf
@@ -201,7 +202,7 @@ def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
     ratio = np.exp(others - second[:, None])
     low = np.full(below.shape[0], -np.log(below.shape[1] - 1.0))  # all K are at most 1 / K
     high = -0.5 * second  # the two largest have sum 1
-    shift = high
+    shift, moves = high, np.ones(below.shape[0], bool)
     for _ in range(_STEPS):
         # sigma(at) = ratio exp(second + c) / (1 + ratio exp(second + c)), and second + c <= 0
         rest = 1.0 / (1.0 + ratio * np.exp(second + shift)[:, None])
@@ -214,9 +215,10 @@ def _shifts(below: NDArray[np.float64]) -> NDArray[np.float64]:
         following = np.where(
             (low <= following) & (following <= high), following, 0.5 * (low + high)
         )
-        done = np.all(np.abs(following - shift) <= _TINY * (1.0 + np.abs(shift)))
-        shift = following
-        if done:
+        ends = np.abs(following - shift) <= _TINY * (1.0 + np.abs(shift))
+        shift = np.where(moves, following, shift)
+        moves &= ~ends
+        if not moves.any():
             break
     return np.asarray(shift)
 
