@@ -289,6 +289,8 @@ def predict(
     place = None
     if output is not None:
         place = check_writable_file(output, ".csv", "the predictions", overwrite=overwrite)
+        if place.resolve() == Path(table).resolve():
+            raise SettingError(f"predictions must not replace their table, got '{output}' for both")
     loaded = BoostSampleClassifier.load(model)
     frame, error = predictions(loaded, table, target, chances=proba, keep=keep)
     texts = [name for name in frame.columns if infer_dtype(frame[name]) == "string"]

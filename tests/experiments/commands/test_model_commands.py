@@ -177,6 +177,15 @@ def test_a_table_without_a_column_of_the_model(files: Path, table: Any, cli: Com
     assert "5 columns that the model was fitted on, but 1 are missing: 'soil'" in message
 
 
+def test_predictions_do_not_replace_their_table(files: Path, cli: CommandLine) -> None:
+    cli(*FIT, "-o", "m.bsm")
+    before = (files / "flowers.csv").read_bytes()
+    args = ("predict", "m.bsm", "flowers.csv", "-o", "./flowers.csv", "--overwrite")
+    message = cli.refused(*args)
+    assert "predictions must not replace their table, got './flowers.csv' for both" in message
+    assert (files / "flowers.csv").read_bytes() == before
+
+
 def test_early_stopping_and_calibration(files: Path, cli: CommandLine) -> None:
     args = ("--early-stopping", "--eval-metric", "error", "--rounds", "12")
     out = cli(*FIT, *args, "-o", "m.bsm")
