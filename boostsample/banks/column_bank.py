@@ -102,7 +102,7 @@ class ColumnBank(Bank):
         n_jobs: int = 1,
     ) -> None:
         super().__init__(families, X.shape[0])
-        self._X = _by_columns(X)
+        self._X = canonical_columns(X)
         self._reference = np.unique(reference_rows(X.shape[0], train_rows, reference))
         self._n_threads = n_threads(n_jobs)
         each = self.n_examples + 4 * MAX_CUTS + _LIST_BYTES * (self.n_examples // _LISTED + 1)
@@ -210,7 +210,7 @@ class ColumnBank(Bank):
         return bin_features(family, self._X, local, self._reference)
 
 
-def _by_columns(X: Any) -> Any:
+def canonical_columns(X: Any) -> Any:
     """A sparse matrix in canonical CSC format, anything else as it is."""
     if not hasattr(X, "tocsc"):
         return X

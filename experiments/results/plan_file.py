@@ -217,7 +217,7 @@ def _runs_record(budgets: Sequence[int], runs: Sequence[Run]) -> dict[str, Any]:
 
     `budgets` has those of all repetitions as planned, for those without a run.
     """
-    kept = {run.repetition: run.budget for run in runs}
+    budget_of = {run.repetition: run.budget for run in runs}
     tuning = [
         {
             "repetition": run.repetition,
@@ -230,7 +230,7 @@ def _runs_record(budgets: Sequence[int], runs: Sequence[Run]) -> dict[str, Any]:
         if run.tuning is not None
     ]
     return {
-        "budget": [kept.get(repetition, budget) for repetition, budget in enumerate(budgets)],
+        "budget": [budget_of.get(number, planned) for number, planned in enumerate(budgets)],
         "stream": [run.cell.facts["stream"] for run in runs],
         **({"tuning": tuning} if tuning else {}),
     }

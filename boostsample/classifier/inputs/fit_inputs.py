@@ -15,6 +15,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from boostsample.banks.column_bank import canonical_columns
 from boostsample.checks import (
     check_example_weight,
     check_number,
@@ -214,10 +215,7 @@ def columns_of_enough_rows(X: Any) -> NDArray[np.intp] | None:
     """
     if not hasattr(X, "tocsc") or X.shape[1] <= MOST_WIDE:
         return None
-    matrix = X.tocsc()
-    if not matrix.has_canonical_format:
-        matrix = matrix.copy()
-        matrix.sum_duplicates()
+    matrix = canonical_columns(X)
     n_values = np.diff(matrix.indptr)
     zeros = np.flatnonzero(matrix.data == 0)
     if zeros.size:

@@ -41,17 +41,17 @@ def test_strategies_are_ranked_on_each_data_set() -> None:
 
 
 def test_the_mark_and_the_metric_may_be_chosen() -> None:
-    one, other = results("x", 1, 2), results("y", 1, 2)
-    for result in (one, other):
+    first, second = results("x", 1, 2), results("y", 1, 2)
+    for result in (first, second):
         result.table.loc[result.table["stumps"] == 10, "test_error"] *= -1
-    assert ranking([one, other], "error").labels == ("a", "b")
-    assert ranking([one, other], "error", 10).labels == ("b", "a")
-    assert ranking([one, other], "loss", 10).labels == ("a", "b")
-    assert ranking([one, other], "f1").labels == ("a", "b")  # higher is better
+    assert ranking([first, second], "error").labels == ("a", "b")
+    assert ranking([first, second], "error", 10).labels == ("b", "a")
+    assert ranking([first, second], "loss", 10).labels == ("a", "b")
+    assert ranking([first, second], "f1").labels == ("a", "b")  # higher is better
     with pytest.raises(SettingError, match=r"known at .*10, 100 stumps"):
-        ranking([one, other], stumps=11)
+        ranking([first, second], stumps=11)
     with pytest.raises(SettingError, match="equal stumps, got 10 at equal looks; leave one"):
-        ranking([one, other], stumps=10, axis="looks")
+        ranking([first, second], stumps=10, axis="looks")
 
 
 def test_what_is_not_in_every_data_set_is_left_out_and_said() -> None:
