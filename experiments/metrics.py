@@ -233,7 +233,6 @@ def _ratio(part: NDArray[np.integer], whole: NDArray[np.integer]) -> NDArray[np.
 
 
 def _mean(values: NDArray[np.float64]) -> float:
-    """Mean of the defined values; NaN if there are none."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if defined.size else float("nan")
 
@@ -500,7 +499,6 @@ def _of_user(name: str, title: str, better: int, decimals: int, **others: Any) -
 
 
 def _is_taken(metric: Metric) -> bool:
-    """Whether a metric of ours, or another column, has the column of one of a user."""
     ours = (known for known in METRICS.values() if known.own is None and not known.stored)
     return metric.column in {*(known.column for known in ours), *_COLUMNS_OF_RUNS}
 

@@ -147,8 +147,6 @@ def calibrate(
 
 
 class _StudiedRun:
-    """The run, and its measurements."""
-
     def __init__(self, prepared: Prepared, repeats: int, scheme: str, report: Progress) -> None:
         plan = prepared.plan
         n_jobs = -1 if plan.n_jobs is None else plan.n_jobs
@@ -333,7 +331,6 @@ def chosen_pair(row: Mapping[str, Any], families: Sequence[FamilyInfo]) -> dict[
 
 
 def _number(noted: Any) -> float | None:
-    """A note if it is a finite number."""
     return noted if isinstance(noted, int | float) and math.isfinite(noted) else None
 
 

@@ -40,7 +40,6 @@ _MEASURED = "{edge:.4f} ({edge_error:.4f})"
 
 
 def _table(title: str, columns: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> Table:
-    """A table with a row for each record, from the formats of its columns."""
     rows = (tuple(form.format_map(record) for form in columns.values()) for record in records)
     return Table(title, tuple(columns), tuple(rows))
 
@@ -71,7 +70,6 @@ def study_tables(study: EdgeStudy) -> list[Table]:
 
 
 def _pairs_table(study: EdgeStudy, mark: int) -> Table:
-    """All pairs of a round: measured E[G*], a row for each Q, a column for each T."""
     edges = {
         (row["n_features"], row["n_examples"]): _edge(row["edge"])
         for row in study.rows
@@ -133,7 +131,6 @@ def calibration_budget_table(study: EdgeStudy, choice: Mapping[str, Any]) -> Tab
 
 
 def _choices_table(study: EdgeStudy) -> Table:
-    """One row a round: the choice, its prediction, its measured edge, and the best pair."""
     records = []
     for choice in study.choices:
         share, error = 100 * choice["share"], 100 * choice["share_error"]
@@ -311,5 +308,4 @@ def figure_2() -> Figure:
 
 
 def _integers(most: int, n: int) -> NDArray[np.int64]:
-    """About n integers from 1 to `most`, at about equal ratios."""
     return np.unique(np.rint(np.geomspace(1, most, n)).astype(np.int64))

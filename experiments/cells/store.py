@@ -96,7 +96,7 @@ class Claims:
             if content is not None and self._path(name).read_bytes() == content:
                 self._path(name).unlink()
 
-    def release_all(self) -> None:
+    def close(self) -> None:
         """Release all claims of this process and remove void ones of others."""
         for name in list(self._mine):
             self.release(name)
@@ -148,13 +148,9 @@ class Store:
     def __init__(self) -> None:
         self._cells: dict[str, Cell] = {}
 
-    def load(self, task: CellTask) -> Cell | None:
-        """The cell of a task; None if there is no usable one."""
-        return self.find(task.file_name)
-
-    def find(self, file_name: str) -> Cell | None:
-        """The cell of the task with this file name."""
-        return self._cells.get(file_name)
+    def find(self, name: str) -> Cell | None:
+        """The cell of the task with this `file_name`; None if there is no usable one."""
+        return self._cells.get(name)
 
     def save(self, task: CellTask, cell: Cell) -> None:
         """Store a cell and release its claim."""
@@ -169,11 +165,11 @@ class Store:
         """The usable cells of the run of a task with fewer rounds, by the names of their files."""
         return {name: cell for name, cell in self._cells.items() if task.continues(cell.facts)}
 
-    def take(self, task: CellTask) -> bool:
+    def take(self, name: str) -> bool:
         """Claim a cell before training it; False if another process is training it."""
         return True
 
-    def release(self, task: CellTask) -> None:
+    def release(self, name: str) -> None:
         """Release the claim on a cell."""
 
     def beat(self) -> None:
@@ -183,14 +179,14 @@ class Store:
         """Release all claims."""
 
 
-class FolderStore(Store):
+class FolderStore(Claims, Store):
     """Cells in files below ``cells`` of a results folder, which several processes may share.
 
     DataError if the folder cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder / STORE_FOLDER
+        super().__init__(folder / STORE_FOLDER)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             remove_stale_files(self._folder)
@@ -198,13 +194,12 @@ class FolderStore(Store):
             raise DataError(
                 f"cells cannot be kept in '{self._folder}': {os_fault(error)}; name another folder"
             ) from error
-        self._claims = Claims(self._folder)
 
-    def find(self, file_name: str) -> Cell | None:
+    def find(self, name: str) -> Cell | None:
         """The cell of a file; an unusable one is moved aside, with a warning."""
-        path = self._folder / file_name
+        path = self._folder / name
         try:
-            return read_cell_file(path, key_of_file(file_name))
+            return read_cell_file(path, key_of_file(name))
         except FileNotFoundError:
             return None
         except DamagedCell as error:
@@ -245,11 +240,10 @@ class FolderStore(Store):
         with self._writing(task.file_name):
             for name in self._shorter(task):
                 (self._folder / name).unlink(missing_ok=True)
-        self.release(task)
+        self.release(task.file_name)
 
     @contextmanager
     def _writing(self, name: str) -> Iterator[None]:
-        """Turn the OSError of a block into a DataError that names the cell."""
         try:
             yield
         except OSError as error:
@@ -259,19 +253,7 @@ class FolderStore(Store):
                 "--results again, and only what is missing is computed"
             ) from error
 
-    def take(self, task: CellTask) -> bool:
+    def take(self, name: str) -> bool:
         """Claim a cell."""
-        with self._writing(task.file_name):
-            return self._claims.take(task.file_name)
-
-    def release(self, task: CellTask) -> None:
-        """Release the claim on a cell."""
-        self._claims.release(task.file_name)
-
-    def beat(self) -> None:
-        """Touch the claims."""
-        self._claims.beat()
-
-    def close(self) -> None:
-        """Release all claims."""
-        self._claims.release_all()
+        with self._writing(name):
+            return super().take(name)

@@ -195,7 +195,6 @@ def task_groups(prepared: Prepared, n_rounds: int | None = None) -> list[tuple[C
 
 
 def _strategy_facts(variant: Variant) -> dict[str, Any]:
-    """The strategy's part of a key."""
     strategy = variant.strategy()
     added = strategy.added_settings
     return {

@@ -148,7 +148,6 @@ def _print_study(study: EdgeStudy) -> None:
 
 
 def _draw_figure_2(context: click.Context, path: str, overwrite: bool) -> None:
-    """Draw the closed form; SettingError if options of a run are given."""
     others = ("figure2", "overwrite", "quiet", *options.LAYOUT)
     given = [
         f"--{name.replace('_', '-')}"

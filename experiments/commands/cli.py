@@ -27,15 +27,13 @@ from boostsample.errors import BoostSampleError, SettingError
 from boostsample.experiments.commands.cache import cache
 from boostsample.experiments.commands.calibrate import calibrate
 from boostsample.experiments.commands.compare import compare
+from boostsample.experiments.commands.folders import report, table, validate
 from boostsample.experiments.commands.listing import list_names
 from boostsample.experiments.commands.models import evaluate, explain, fit, predict
 from boostsample.experiments.commands.plot import plot
-from boostsample.experiments.commands.report import report
 from boostsample.experiments.commands.select import select
 from boostsample.experiments.commands.shared.options import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
-from boostsample.experiments.commands.table import table
-from boostsample.experiments.commands.validate import validate
 from boostsample.experiments.common.streams import EscapedStream, GuardedStream, open_closed_files
 from boostsample.loop.interrupts import Stopped, stopping_signals
 
@@ -102,7 +100,6 @@ def _one_line_warning(message: Warning | str, *_: object, **__: object) -> str:
 
 
 def _guarded(args: list[str]) -> int:
-    """Run a command and turn any exception into one line and an exit code."""
     try:
         with cli.make_context("boostsample", list(args), obj=args) as context:
             cli.invoke(context)
@@ -167,7 +164,6 @@ def _output_failed(fault: OSError) -> int:
 
 
 def _fail(message: str, code: int) -> int:
-    """Print an error in one line, after the traceback if BOOSTSAMPLE_DEBUG is set."""
     if os.environ.get("BOOSTSAMPLE_DEBUG", "") not in ("", "0"):
         traceback.print_exc()
     sys.stderr.write(f"boostsample: error: {' '.join(message.split())}\n")

@@ -180,7 +180,7 @@ def compare(
         from boostsample.experiments.run.backends import check_backend
 
         plan = replace(_plan(context), n_jobs=jobs)
-        share = None if shard is None else job.JobShare.parse(shard)
+        share = None if shard is None else job.parse_shard(shard)
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
         check_backend(backend, jobs)
@@ -236,7 +236,6 @@ def compare(
 
 
 def _plan(context: click.Context) -> Plan:
-    """Combine the grid file, if one is given, and the options that the user gave."""
     from boostsample.experiments.plan.grid import GRID_ENTRIES, combined_grid, read_grid_file
     from boostsample.experiments.plan.plan import DataSource, parse_marks
     from boostsample.experiments.plan.variants import Variant, parse_names
@@ -262,7 +261,6 @@ def _plan(context: click.Context) -> Plan:
 
 
 def _folder(results: str | None, plan: Plan) -> ResultsFolder:
-    """Open the named folder, or a new one named by data sets and time."""
     from pathlib import Path
 
     from boostsample.experiments.results.write_folder import ResultsFolder
@@ -294,7 +292,6 @@ def _score_table(comparison: Results, metric: str) -> Table | None:
 
 
 def _print_comparison(results: Results, prepared: Sequence[Prepared]) -> None:
-    """Print the results of the setups of one data set."""
     from boostsample.experiments.results.joined import joined_results, setup_label, values_of
     from boostsample.experiments.results.titles import STUMP
     from boostsample.experiments.tables.comparison_tables import (

@@ -145,7 +145,6 @@ def list_names(
 
 
 def _draw(picture: str, overwrite: bool, settings: Mapping[str, Any]) -> None:
-    """Draw members of image families over an image."""
     from boostsample.experiments.data.datasets import load_dataset
     from boostsample.experiments.plan.variants import parse_names
     from boostsample.experiments.plots import family_members
@@ -251,7 +250,6 @@ def _filled(text: str, first: str, rest: str) -> str:
 
 
 def _print_settings(kind: str | None) -> None:
-    """Print the settings of all that is registered under a kind; None is all kinds."""
     from boostsample.experiments.tables.tables import Table
 
     if kind not in (None, *DESCRIBED.values()):

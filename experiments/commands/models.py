@@ -37,7 +37,6 @@ _SETTINGS = {
 
 
 def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
-    """The number of --rounds; None if the classifier is to choose it."""
     try:
         return None if value is None or value == "auto" else int(value)
     except ValueError:

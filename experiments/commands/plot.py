@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.checks import check_known
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
-    from matplotlib.figure import Figure
-
-    from boostsample.experiments.metrics import Metric
     from boostsample.experiments.results.read_folder import Results
-    from boostsample.experiments.results.runs import Run
 
 _WHAT = ("curves", "families", "features", "sampling", "edges", "margins", "ranks")
 _PICTURES = {
@@ -110,25 +107,45 @@ def plot(
     from boostsample.experiments.plots.curves import axis_figure, curves_figure
     from boostsample.experiments.plots.drawing import check_picture, save_picture
     from boostsample.experiments.plots.ranks import ranks_figure
-    from boostsample.experiments.plots.run_figures import features_figure
+    from boostsample.experiments.plots.run_figures import (
+        RUN_FIGURES,
+        features_figure,
+        mean_sampling_figure,
+    )
+    from boostsample.experiments.results.joined import joined_results
     from boostsample.experiments.results.read_folder import metric_of_folders
-    from boostsample.experiments.results.run_curves import AXES, parse_levels
-    from boostsample.experiments.tables.renamed import parse_new_names
+    from boostsample.experiments.results.run_curves import AXES, curves_of_results, parse_levels
+    from boostsample.experiments.results.scored_runs import read_scored
+    from boostsample.experiments.tables.renamed import parse_new_names, renamed_results
 
-    if picture not in _WHAT:
-        raise unknown("picture", picture, _WHAT)
+    check_known("picture", picture, _WHAT)
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and picture not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
     names = {} if rename is None else parse_new_names(rename)
     path = check_picture(output, overwrite=overwrite)
     measure = None if metric is None else metric_of_folders(metric, results)
-    score = None if measure is None or measure.own is None else (measure, data_dir)
-    options.check_data_dir(data_dir, score is not None)
+    options.check_data_dir(data_dir, measure is not None and measure.own is not None)
+    folders = [read_scored(folder, measure, data_dir) for folder in results]
+    with_cells = picture not in ("curves", "ranks")
+    if with_cells:
+        try:
+            folders = _with_runs(folders, results)
+        except DataError as error:
+            if picture != "sampling":
+                raise
+            print_note(f"{error}; the picture shows means over all searches so far")
+            with_cells = False
+    if not with_cells and (missing := sum(folder.missing for folder in folders)):
+        print_note(f"{missing:,} runs are missing, the results are incomplete")
+    folders = renamed_results(joined_results(folders), names)
+    if data is not None or picture in RUN_FIGURES:  # which show one data set
+        data = _chosen(dict.fromkeys(name for folder in folders for name in folder.names), data)
+        folders = [folder.part(data) for folder in folders if data in folder.names]
+    runs = {name: folder.part(name).runs for folder in folders for name in folder.names}
     if picture == "curves":
         axis = "stumps" if against in (None, "rounds") else against
         metrics = MAIN_METRICS if measure is None else (measure.name,)
-        folders = _results(results, data, names, score=score)
         if axis not in AXES:
             level = ("stumps", None) if at is None else parse_levels(at)
             figure = axis_figure(folders, axis, metrics, *level)
@@ -137,87 +154,29 @@ def plot(
         else:
             figure = curves_figure(folders, axis, metrics, not uncharged)
     elif picture == "ranks":
-        folders = _results(results, None, names, score=score)
         name = "loss" if measure is None else measure.name
         figure = ranks_figure(folders, name, stumps, axis=against or "stumps")
     elif picture == "features":
-        runs = _runs(results, names)
-        if data is not None:
-            runs = {data: runs[_chosen(runs, data)]}
         figure = features_figure(runs, stumps)
+    elif with_cells:
+        figure = RUN_FIGURES[picture](*runs.popitem())
     else:
-        figure = _of_runs(results, picture, data, names)
+        figure = mean_sampling_figure(*curves_of_results(folders[0]))
     save_picture(figure, path)
     print_line(f"plot: {path}")
 
 
-def _results(
-    folders: Sequence[str],
-    data: str | None,
-    names: Mapping[str, str],
-    *,
-    runs: bool = False,
-    score: tuple[Metric, str | None] | None = None,
-) -> list[Results]:
-    """The results of the folders with new names, or the part of them on one data set.
+def _with_runs(folders: Sequence[Results], places: Sequence[str]) -> list[Results]:
+    from boostsample.experiments.results.read_folder import lost_runs, with_runs
 
-    `score` is a metric of the user to score them by, and the folder of original data.
-    """
-    from boostsample.experiments.results.joined import joined_results
-    from boostsample.experiments.results.read_folder import lost_runs, read_results, with_runs
-    from boostsample.experiments.results.scored_runs import read_scored
-    from boostsample.experiments.tables.renamed import renamed_results
-
-    read = read_results if score is None else lambda folder: read_scored(folder, *score)
-    results = [read(folder) for folder in folders]
-    missing = sum(folder.missing for folder in results)
-    if runs:
-        results = [with_runs(*pair) for pair in zip(results, folders, strict=True)]
-        for folder, place in zip(results, folders, strict=True):
-            if lost := lost_runs(folder):
-                print_note(
-                    f"'{place}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
-                    "used; the picture shows the others"
-                )
-    elif missing:
-        print_note(f"{missing:,} runs are missing, the results are incomplete")
-    renamed = renamed_results(joined_results(results), names)
-    if data is None:
-        return renamed
-    _chosen(dict.fromkeys(name for folder in renamed for name in folder.names), data)
-    return [folder.part(data) for folder in renamed if data in folder.names]
-
-
-def _runs(folders: Sequence[str], names: Mapping[str, str]) -> dict[str, list[Run]]:
-    """The runs in all folders by data set, with new names."""
-    from boostsample.experiments.results.run_curves import check_disjoint_curves
-
-    parts = [
-        (name, folder.part(name).runs)
-        for folder in _results(folders, None, names, runs=True)
-        for name in folder.names
-    ]
-    check_disjoint_curves(name for name, _ in parts)
-    return dict(parts)
-
-
-def _of_runs(
-    folders: Sequence[str], picture: str, data: str | None, names: Mapping[str, str]
-) -> Figure:
-    """A picture of all runs on one data set."""
-    from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
-    from boostsample.experiments.results.run_curves import curves_of_data
-
-    try:
-        runs = _runs(folders, names)
-    except DataError as error:
-        if picture != "sampling":
-            raise
-        print_note(f"{error}; the picture shows means over all searches so far")
-        curves = curves_of_data(_results(folders, None, names))
-        return mean_sampling_figure(curves[_chosen(curves, data)])
-    name = _chosen(runs, data)
-    return RUN_FIGURES[picture](name, runs[name])
+    filled = [with_runs(*pair) for pair in zip(folders, places, strict=True)]
+    for folder, place in zip(filled, places, strict=True):
+        if lost := lost_runs(folder):
+            print_note(
+                f"'{place}' is incomplete: the cells of {lost:,} runs are missing or cannot be "
+                "used; the picture shows the others"
+            )
+    return filled
 
 
 def _chosen(names: Collection[str], data: str | None) -> str:
@@ -229,6 +188,5 @@ def _chosen(names: Collection[str], data: str | None) -> str:
                 "choose one with --data"
             )
         return next(iter(names))
-    if data not in names:
-        raise unknown("data set of these results", data, names)
+    check_known("data set of these results", data, names)
     return data

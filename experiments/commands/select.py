@@ -12,7 +12,6 @@ from boostsample.experiments.commands.shared.printing import print_line, table_f
 
 
 def _correlation(_context: Any, _option: Any, value: str) -> float | None:
-    """The number of --correlated; None for none."""
     try:
         return None if value == "none" else float(value)
     except ValueError:

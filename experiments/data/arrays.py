@@ -60,7 +60,6 @@ def content_of_arrays(X: Any, y: Any, n_train: int | None = None) -> DataContent
 
 
 def _plain(X: Any) -> NDArray[Any]:
-    """An array as float32, or of uint8 if it has images."""
     array: NDArray[Any] = np.asarray(X)
     if array.dtype == np.uint8 and array.ndim > 2:
         return array
@@ -88,7 +87,6 @@ def numbers_of_frame(frame: Any) -> tuple[NDArray[np.float32], list[str], tuple[
 
 
 def _form(X: Any) -> str:
-    """What rows of X are joined as."""
     from scipy.sparse import issparse
 
     if isinstance(X, ColumnTable):

@@ -142,7 +142,6 @@ class Dataset:
         return DataError(f"{self.name}: {text}")
 
     def _has_equal_rows(self, n_train: int) -> bool:
-        """Whether all training rows have the same values."""
         if isinstance(self.X, ColumnTable):
             return False
         if not self.is_sparse:

@@ -34,12 +34,7 @@ from numpy.typing import NDArray
 from boostsample.checks import MOST_SEED, check_integer, check_known, warn_of_merged_columns
 from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.data.arrays import numbers_of_frame
-from boostsample.experiments.data.dataset import (
-    DataContent,
-    Dataset,
-    check_share,
-    validation_name,
-)
+from boostsample.experiments.data.dataset import DataContent, Dataset, check_share, validation_name
 from boostsample.experiments.data.documents import (
     DOCUMENT_FOLDERS,
     DOCUMENT_OPTIONS,
@@ -297,7 +292,6 @@ def shown_name(base: str, settings: Mapping[str, Any]) -> str:
 def _settings(
     base: str, defaults: Mapping[str, Any], text: str, options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Merge defaults, settings in a name, and options; a setting may be given once."""
     chosen = dict(options)
     for part in filter(None, (part.strip() for part in text.split(","))):
         key, _, value = (side.strip() for side in part.partition("="))
@@ -387,7 +381,6 @@ def _read_table(
 
 
 def _read_matrix(kind: str, path: Path, **options: Any) -> DataContent:
-    """The matrix of a file; a sparse one in CSC format, with float32 and canonical."""
     X, y, columns, n_train, labels, groups = read_matrix_file(kind, path, **options)
     assert y is not None
     codes, classes = (y, labels) if labels else number_classes(y, f"{path}: y")

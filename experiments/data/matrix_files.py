@@ -100,7 +100,6 @@ def _read_plink(
     label: str | int | None = None,
     missing: Sequence[str | int] | None = None,
 ) -> MatrixFile:
-    """Genotypes, and the phenotype `label` of the file `pheno`, or that of .fam."""
     from boostsample.formats.plink import read_plink
 
     if not needs_labels and pheno is None and label is None:

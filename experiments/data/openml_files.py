@@ -116,7 +116,6 @@ def _text(element: ElementTree.Element, tag: str) -> str | None:
 
 
 def _names(text: str) -> list[str]:
-    """The names of attributes of an element: one, or several between commas."""
     return [part.strip().strip("'\"") for part in text.split(",")] + [text.strip()]
 
 
@@ -164,7 +163,6 @@ def _column(content: dict[str, Any], at: int) -> list[Any]:
 
 
 def _examples(content: dict[str, Any], kept: Sequence[int]) -> Any:
-    """The attributes to learn from, without text: a frame, or a matrix of sparse numbers."""
     import pandas as pd
     from scipy.sparse import csr_array
 
@@ -195,7 +193,6 @@ def _examples(content: dict[str, Any], kept: Sequence[int]) -> Any:
 
 
 def _splits(file: Path, n: int) -> tuple[tuple[NDArray[np.int64], NDArray[np.int64]], ...]:
-    """The rows to train and to test on, by repeat and fold."""
     content = _arff(file)
     names = [name for name, _ in content["attributes"]]
     for name in _SPLIT_COLUMNS:

@@ -193,7 +193,6 @@ def _pendigits(read: _Read) -> DataContent:
 
 
 def _letter(read: _Read) -> DataContent:
-    """Read the letters, of which the first 16000 train; columns as the set's description has it."""
     lines = read("letter-recognition.data").decode("ascii").split()
     X = np.array([line.split(",")[1:] for line in lines], dtype=np.float32)
     y = np.array([ord(line[0]) - ord("A") for line in lines], dtype=np.int64)
@@ -419,13 +418,11 @@ def locate_original(
 
 
 def _find(name: str, folders: Sequence[Path]) -> Path | None:
-    """Return the first of ``folder/name`` and ``folder/name.gz`` that exists."""
     places = (folder / file for folder in folders for file in (name, f"{name}.gz"))
     return next((path for path in places if path.is_file()), None)
 
 
 def _fetch(original: Original, names: Sequence[str], folder: Path) -> None:
-    """Download files, verify them, and write them atomically as ``name`` or ``name.gz``."""
     if importlib.util.find_spec("pooch") is None:
         raise SettingError(
             f"{original.name}: downloading {names[0]} needs pooch, which is not installed; "

@@ -318,7 +318,6 @@ def read_whole(value: Any) -> int:
 
 
 def _column(value: Any) -> str | int:
-    """A column by its name or, if that is a whole number, its position."""
     if isinstance(value, bool) or not isinstance(value, str | int) or not str(value).strip():
         raise TypeError
     try:
@@ -385,7 +384,6 @@ class _ReadColumns(NamedTuple):
 
 
 def _open_text(path: Path) -> TextIO:
-    """Open a text file, plain or gzipped, in UTF-8 with or without a byte order mark."""
     with path.open("rb") as stream:
         zipped = stream.read(2) == b"\x1f\x8b"
     return (gzip.open if zipped else open)(path, "rt", encoding="utf-8-sig", newline="")
@@ -401,7 +399,6 @@ def _delimiter(path: Path, stream: TextIO, decimal: str) -> str:
 
 
 def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
-    """The rows of a text file that are not blank; DataError if one has another length."""
     width = 0
     for row in reader:
         if len(row) > 1 or (row and row[0].strip()):
@@ -424,7 +421,6 @@ def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
 
 
 def _without_marks(texts: Any) -> Any:
-    """Stripped texts, null for those that mark a missing value."""
     import pyarrow
     from pyarrow import compute
 
@@ -444,7 +440,6 @@ def _column_names(fields: list[str]) -> list[str]:
 
 
 def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
-    """Whether no field of the first line is a number; SettingError if some are."""
     import pyarrow
 
     texts = _without_marks(pyarrow.array(fields, pyarrow.string())).drop_null()
@@ -461,7 +456,6 @@ def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
 def _chosen_columns(
     path: Path, names: list[str], options: TableOptions, has_names: bool
 ) -> _ReadColumns:
-    """The columns that the options name; SettingError if one is unknown or names two columns."""
     label, only = options.label, None if options.only is None else frozenset(options.only)
     if label is not None and len(names) < 2:
         raise DataError(
@@ -553,7 +547,6 @@ def _in_order(numbers: Any, others: dict[int, Any], order: list[int]) -> Any:
 
 
 def _values(texts: Any, decimal: str, where: str) -> Any:
-    """A column of a text file as truth values, numbers, dates or text."""
     numbers = _numbers(texts, decimal)
     if numbers is not None:
         return numbers
@@ -574,7 +567,6 @@ def _values(texts: Any, decimal: str, where: str) -> Any:
 
 
 def _warn_of_few_texts(texts: Any, decimal: str, where: str) -> None:
-    """A RuntimeWarning if nearly all values of a column are numbers, which a typo hides."""
     from pyarrow import compute
 
     known = texts.drop_null()
@@ -612,7 +604,6 @@ def _numbers(texts: Any, decimal: str) -> NDArray[Any] | None:
 
 
 def _truth_values(texts: Any) -> Any:
-    """True and False, in upper or lower case, as pandas' boolean; None for other texts."""
     from pyarrow import compute
 
     lower = compute.utf8_lower(texts)
@@ -623,7 +614,6 @@ def _truth_values(texts: Any) -> Any:
 
 
 def _dates(texts: Any) -> Any:
-    """Texts that are all dates as dates, else None."""
     import pandas
     from pyarrow import compute
 

@@ -9,13 +9,7 @@ from functools import cached_property
 import numpy as np
 import pandas
 from numpy.typing import NDArray
-from sklearn.metrics import (
-    accuracy_score,
-    confusion_matrix,
-    log_loss,
-    recall_score,
-    roc_auc_score,
-)
+from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_score, roc_auc_score
 
 from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.tables import ScoreTable

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from boostsample.checks import check_known
 from boostsample.column_table import ColumnTable
-from boostsample.errors import DataError, SettingError, unknown
+from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.matrix_files import (
     MATRIX_OPTIONS,
     MATRIX_SUFFIXES,
@@ -69,8 +70,7 @@ def read_matrix(
                 f"{kind}; leave out --{name}"
             )
     for name in written:
-        if name not in MATRIX_OPTIONS[kind]:
-            raise unknown(f"option of {kind} files", name, ["kind", *MATRIX_OPTIONS[kind]])
+        check_known(f"option of {kind} files", name, ["kind", *MATRIX_OPTIONS[kind]])
     chosen = {name: check_file_option(name, text) for name, text in written.items()}
     if target is not None:
         if "label" in chosen:
@@ -167,14 +167,11 @@ def read_matrix_rows(
 
 
 class _NamedMatrix(ColumnTable):
-    """A sparse matrix in CSC format whose columns have names."""
-
     def __init__(self, matrix: Any, names: Sequence[str]) -> None:
         super().__init__(matrix.shape[0], matrix.shape[1], names)
         self._matrix = matrix
 
     def read(self, columns: NDArray[np.int64]) -> NDArray[np.float32]:
-        """As of `ColumnTable`."""
         return sparse_columns(self._matrix, columns)
 
 

@@ -221,7 +221,6 @@ def read_rows(
 def _table_rows(
     model: BoostSampleClassifier, path: str | Path, file: Path, target: str | None
 ) -> tuple[Any, NDArray[Any] | None]:
-    """The columns of a table that a model reads, and the class values of the target or None."""
     names = getattr(model, "feature_names_in_", None)
     if names is None:
         raise DataError(
@@ -412,7 +411,6 @@ def importance_table(
 
 
 def _useless_columns(X: Any) -> tuple[list[str], list[str]]:
-    """Names of the columns of one value, and of those that look like ids."""
     dtypes = X.dtypes.to_numpy()
     constant, ids = [], []
     plain = np.array(
@@ -439,7 +437,6 @@ def _useless_columns(X: Any) -> tuple[list[str], list[str]]:
 
 
 def _looks_like_id(name: str, column: Any) -> bool:
-    """Whether no two rows have the same value, as in a column of ids."""
     if len(column) < _FEWEST_IDS or column.isna().any() or not column.is_unique:
         return False
     if not is_number(column.dtype):

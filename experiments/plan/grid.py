@@ -195,7 +195,6 @@ def _wrong(name: str, rule: str, value: Any) -> SettingError:
 
 
 def _entry(name: str, value: Any, faults: Faults) -> Any:
-    """Parse an entry of a grid file."""
     if name in _ITEMS:
         return _items(name, value, faults)
     if GRID_ENTRIES.get(name) in AXES:
@@ -211,7 +210,6 @@ def _entry(name: str, value: Any, faults: Faults) -> Any:
 
 
 def _value(name: str, value: Any) -> Any:
-    """Parse an entry that is one value."""
     if name not in _VALUES:
         raise unknown("entry", name, [*_ITEMS, *_VALUES])
     kinds, rule = _VALUES[name]
@@ -232,7 +230,6 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _items(name: str, value: Any, faults: Faults) -> tuple[Any, ...]:
-    """Parse an array item by item and collect the errors of each."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list) or not items:
         raise _wrong(name, "an array with at least one entry", value)
@@ -293,7 +290,6 @@ def _data(item: Any, before: list[DataSource], place: str, faults: Faults) -> Da
 
 
 def _variant(kind: str, item: Any) -> Variant:
-    """Parse a strategy or family: a text, or a table of name and settings."""
     if isinstance(item, str):
         return Variant.parse(item)
     if not isinstance(item, dict) or not isinstance(item.get("name"), str):

@@ -20,18 +20,9 @@ from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.drawing import current_layout
 from boostsample.experiments.results.joined import joined_results, setup_label
 from boostsample.experiments.results.read_folder import Results
-from boostsample.experiments.results.run_curves import (
-    AXES,
-    Curves,
-    curves_of_data,
-    shared_curve,
-)
+from boostsample.experiments.results.run_curves import AXES, Curves, curves_of_data, shared_curve
 from boostsample.experiments.results.significance import comparable
-from boostsample.experiments.results.titles import (
-    counted,
-    is_charged,
-    with_learner,
-)
+from boostsample.experiments.results.titles import counted, is_charged, with_learner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,8 +47,7 @@ def curves_figure(
     """
     check_known("axis", against, AXES)
     for metric in metrics:
-        if metric not in drawn_metrics():
-            raise unknown("metric", metric, drawn_metrics())
+        check_known("metric", metric, drawn_metrics())
     of_data = curves_of_data(results)
     for curves, metric in itertools.product(of_data.values(), metrics):
         curves.check(metric, against)
@@ -139,14 +129,12 @@ def _scales(axes: Axes, metric: str, against: str) -> None:
 
 
 def _in_words(metric: str) -> str:
-    """A metric in a sentence, without its unit."""
     if metric == "loss":
         return METRICS[metric].title
     return METRICS[metric].axis_title.removesuffix(_PERCENT)
 
 
 def _best(curves: Curves, runs: Mapping[str, Mapping[int, pd.DataFrame]], metrics: Any) -> str:
-    """A sentence that names the strategy with the best final value of each metric."""
     parts = []
     for metric in metrics:
         column = METRICS[metric].column

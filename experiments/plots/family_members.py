@@ -106,7 +106,6 @@ def member_changes(
 def _changed(
     image: NDArray[Any], squares: Sequence[tuple[slice, slice]], channel: Any, value: Any
 ) -> NDArray[Any]:
-    """Copies of the image, each with one square set to `value`, in one channel or in all (...)."""
     images = np.repeat(image[None], len(squares), axis=0)
     for copy, (rows, columns) in zip(images, squares, strict=True):
         copy[rows, columns, channel] = value
@@ -185,7 +184,6 @@ def members_figure(
 
 
 def _tile(axes: Axes, pixels: NDArray[np.float64], text: str, weight: str = "normal") -> None:
-    """One picture without axes, with a text of at most four lines below."""
     axes.imshow(pixels, interpolation="nearest")
     axes.set(xticks=[], yticks=[])
     axes.grid(False)
@@ -208,7 +206,6 @@ def _grey(image: NDArray[Any], low: float | None, high: float | None) -> NDArray
 
 
 def _coloured(shown: NDArray[np.float64], move: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The image, paler, with red where the change is positive and blue where it is negative."""
     largest = float(np.abs(move).max())
     strength = np.abs(move)[:, :, None] / largest if largest else np.zeros((*move.shape, 1))
     opacity = 0.75 * strength**0.7  # keeps small changes visible

@@ -123,7 +123,6 @@ def _diagram(
     groups: Sequence[tuple[int, int]],
     depth: float,
 ) -> None:
-    """Draw ranks on an axis at the top, best at the left; names at both sides, bars in between."""
     n = len(order.labels)
     room = 0.42 * (n - 1)
     axes.set_axis_off()

@@ -76,7 +76,6 @@ def window_means(cell: Cell, values: NDArray[Any], edges: NDArray[np.int64]) -> 
 def _means_of_runs(
     runs: Sequence[Run], edges: NDArray[np.int64], values: Callable[[Cell], NDArray[Any]]
 ) -> NDArray[np.float64]:
-    """Window means of each run, shape (repetitions, n_windows)."""
     return np.array([window_means(run.cell, values(run.cell), edges) for run in runs])
 
 
@@ -141,7 +140,6 @@ def _q_and_t(
 
 
 def _end(curve: _Curve) -> float:
-    """The last finite mean of a curve."""
     values = curve[1]
     finite = np.isfinite(values).any(axis=0)
     return float(np.nanmean(values[:, finite], axis=0)[-1]) if finite.any() else math.nan
@@ -223,7 +221,6 @@ def shares_figure(name: str, runs: Sequence[Run]) -> Figure:
 
 
 def _stack(axes: Axes, counts: FamilyShares, shares: NDArray[np.float64]) -> None:
-    """Stacked areas, constant within a window, and the bar of all features."""
     tops = 100 * np.cumsum(shares, axis=0)
     below = np.zeros_like(tops[0])
     bottom = 0.0
@@ -485,7 +482,6 @@ def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None =
 
 
 def _draw_margins(axes: Axes, shares: NDArray[np.float64], mark: str, colour: str) -> None:
-    """Draw both sides, cut to where they rise."""
     edges = np.linspace(-1, 1, shares.shape[1])
     for (side, style), values in zip(_SIDES.items(), shares, strict=True):
         if np.isnan(values).any():

@@ -30,12 +30,7 @@ from boostsample.experiments.plots.drawing import check_drawing, describe, pictu
 from boostsample.experiments.plots.ranks import ranks_figure
 from boostsample.experiments.plots.run_figures import RUN_FIGURES, mean_sampling_figure
 from boostsample.experiments.results.joined import joined_results, setup_label, values_of
-from boostsample.experiments.results.read_folder import (
-    Results,
-    lost_runs,
-    read_results,
-    with_runs,
-)
+from boostsample.experiments.results.read_folder import Results, lost_runs, read_results, with_runs
 from boostsample.experiments.results.run_curves import (
     AXES,
     check_disjoint_curves,
@@ -136,7 +131,6 @@ def title_of(source: Results) -> str:
 
 
 def _read_source(folder: str | os.PathLike[str]) -> Results:
-    """A results folder with its runs, if it has cells; errors as in `read_results`."""
     results = read_results(folder)
     try:
         return with_runs(results, folder)
@@ -145,7 +139,6 @@ def _read_source(folder: str | os.PathLike[str]) -> Results:
 
 
 def _warning(source: Results) -> str:
-    """What is missing of a folder; empty if nothing is."""
     if source.missing:
         return (
             f"The results of {title_of(source)} are incomplete: {source.missing:,} runs are "
@@ -161,7 +154,6 @@ def _warning(source: Results) -> str:
 
 
 def _lead(folders: Sequence[Results], sources: Sequence[Results]) -> str:
-    """A sentence on what was compared, from the folders and from the joined results."""
     labels = {
         strategy["strategy"] + strategy["settings"]
         for folder in folders
@@ -184,7 +176,6 @@ def _lead(folders: Sequence[Results], sources: Sequence[Results]) -> str:
 
 
 def _budgets(sources: Sequence[Results]) -> str:
-    """The budgets of all strategies in words."""
     varying = dict.fromkeys(
         sentence
         for source in sources
@@ -211,8 +202,6 @@ def _names(sources: Sequence[Results]) -> str:
 
 @dataclass(frozen=True)
 class _Section:
-    """A titled chapter, or a part of one: items, then parts."""
-
     id: str
     title: str
     items: Sequence[Item]
@@ -240,7 +229,6 @@ class _Report:
         check_disjoint_curves(name for source in sources for name in source.names)
 
     def chapters(self) -> list[_Section]:
-        """All chapters, in order."""
         self._progress("tables")
         learners = [learner for source in self._sources for learner in source.learners]
         compared = facts_of_comparison(self._folders, self._sources)
@@ -271,7 +259,6 @@ class _Report:
         return sorted(self._notes.index(note) + 1 for note in different)
 
     def _table(self, name: str, metric: str, axis: str = "stumps") -> ScoreTable:
-        """A table of one data set, computed once."""
         key = (name, metric, axis)
         if key not in self._tables:
             part = [self._parts[name]]
@@ -279,7 +266,6 @@ class _Report:
         return self._tables[key]
 
     def _summary(self) -> list[Item]:
-        """The best strategies at the last level of each axis, and ranks over data sets."""
         metrics = list(dict.fromkeys(m for part in self._parts.values() for m in _metrics(part)))
         rows = []
         for name, part in self._parts.items():
@@ -299,7 +285,6 @@ class _Report:
         return [_worded(_WORDS["summary"]), best, *self._ranks()]
 
     def _ranks(self) -> list[Item]:
-        """Pictures of mean ranks, if there are several data sets."""
         pictures: list[Item] = []
         shared = set.intersection(*(set(_metrics(part)) for part in self._parts.values()))
         metrics = [metric for metric in ranked_metrics() if metric in shared]
@@ -314,7 +299,6 @@ class _Report:
         return pictures
 
     def _data_chapter(self, section_id: str, name: str) -> _Section:
-        """Tables and pictures of a data set."""
         part = self._parts[name]
         tuning = tuning_table(part)
         learners = part.learners
@@ -351,7 +335,6 @@ class _Report:
         return _Section(section_id, name, remarks, sections)
 
     def _at(self, name: str, axis: str) -> list[Item]:
-        """Loss, test error and metrics of the user at equal stumps, looks, seconds or cost."""
         part = self._parts[name]
         metrics = _metrics(part)
         drawn = [metric for metric in metrics if metric != AREA]
@@ -367,7 +350,6 @@ class _Report:
         return [*self._scores(name, *metrics, axis=axis), picture_item(figure, caption)]
 
     def _scores(self, name: str, *metrics: str, axis: str = "stumps") -> list[Item]:
-        """Tables with the numbers of their notes."""
         from markupsafe import Markup
 
         many = len(self._table(name, "loss").header) > _MOST_COLUMNS
@@ -403,13 +385,11 @@ def _capitalised(table: Table) -> Table:
 
 
 def _worded(text: str, learners: Sequence[str] = ()) -> str:
-    """A text in the words for these learners, with single spaces."""
     words = {"counted": counted(learners), "stumps": chosen_by_searches(learners)}
     return " ".join(text.format(**words).split())
 
 
 def _metrics(part: Results) -> list[str]:
-    """The metrics of a report: loss, test error, those of the user, the area under the loss."""
     names = [facts["name"] for facts in part.settings.get("metrics", ())]
     known = [
         name
@@ -426,7 +406,6 @@ def _axes(part: Results) -> tuple[str, ...]:
 
 
 def _winner(table: ScoreTable) -> str:
-    """The best strategy of the last row, and those not significantly different from it."""
     last = list(zip(table.header, table.rows[-1], table.flags[-1], strict=True))
     best = [f"{label}: {entry}" for label, entry, flag in last if flag == BEST]
     if not best:
@@ -528,7 +507,6 @@ def _different(numbers: Sequence[int]) -> str:
 
 
 def _strategy_row(by_data: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    """The row of a strategy from its entries by data set."""
     entry = next(iter(by_data.values()))
     name = str(entry["strategy"]).partition(TUNED_VARIANT)[0]
     settings = []
@@ -553,7 +531,6 @@ def _word(value: Any) -> str:
 
 
 def _description(name: str) -> str:
-    """The first line of the strategy's module."""
     if is_in_file(name):
         return f"{split_name(name)[0]}, a class in a file"
     try:
@@ -599,7 +576,6 @@ def _code(name: str, text: str, file: str = "", source: str = "") -> dict[str, A
 
 
 def _made(source: Results) -> list[tuple[str, str]]:
-    """When, where and with which versions results were made; rows of two columns."""
     settings = source.settings
     made: Mapping[str, Any] = settings.get("cells", {"machines": [], "versions": []})
     machines = (f"{m['processor']}, {m['cores']} cores, {m['platform']}" for m in made["machines"])

@@ -71,7 +71,6 @@ def values_of(part: Results) -> dict[str, str]:
 
 
 def _axes(by_data: Sequence[Sequence[Results]]) -> list[str]:
-    """The axes that labels name, in order."""
     everywhere = _different([values_of(part) for parts in by_data for part in parts])
     within = [_different([values_of(part) for part in of_data]) for of_data in by_data]
     axes = [
@@ -99,7 +98,6 @@ def setup_label(values: Mapping[str, str], axes: Sequence[str]) -> str:
 
 
 def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results:
-    """The results on one data set as one."""
     import pandas as pd
 
     labels = [setup_label(values_of(part), axes) for part in parts]
@@ -151,13 +149,11 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
 
 
 def _labelled(label: str, setup: str) -> str:
-    """A strategy's label with that of its setup."""
     charged = CHARGED_VARIANT if is_charged(label) else ""
     return f"{label.removesuffix(CHARGED_VARIANT)} ({setup}){charged}"
 
 
 def _with_setup(part: Results, setup: str, axes: Sequence[str]) -> pd.DataFrame:
-    """A table whose labels name the setup, with columns for the axes and the label before."""
     bases = with_labels(part.table)["label"]
     names = [_labelled(label, setup) for label in bases]
     values = values_of(part)
@@ -180,7 +176,6 @@ def _strategies(
 
 
 def _notes(part: Results, name: str, setup: str) -> list[str]:
-    """The notes of a data set; those on a strategy name the setup."""
     labels = set(with_labels(part.table)["label"])
     notes = []
     for note in part.settings_of(name).get("notes", ()):

@@ -49,24 +49,18 @@ _WAY_OUT = "restore the file, or remove it and run the same command with the sam
 def plan_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
     """The record of a comparison that has not begun."""
     axes = prepared[0].axes
-    settings = [_settings(setup.plan) for setup in prepared]
-    shared = {"bank": _bank_record(prepared), **settings[0]}
-    if axes:
-        settings = [
-            {**of_plan, "bank": _bank_record([setup])} if "bank" in axes else of_plan
-            for of_plan, setup in zip(settings, prepared, strict=True)
-        ]
-        shared = {name: value for name, value in shared.items() if name not in axes}
     entries = [_data_record(setup) for setup in prepared]
-    for entry, of_plan in zip(entries, settings, strict=True):
+    settings = [
+        {**_settings(setup.plan), "bank": _bank_record([setup] if "bank" in axes else prepared)}
+        for setup in prepared
+    ]
+    for entry, of_setup in zip(entries, settings, strict=True):
         if axes:
-            entry["setup"] = {name: value for name, value in of_plan.items() if name in axes}
-    bank = {"bank": shared.pop("bank")} if "bank" in shared else {}
+            entry["setup"] = {name: value for name, value in of_setup.items() if name in axes}
     return {
         "format": FORMAT_OF_SETUPS if axes else FORMAT,
         "complete": False,
-        **shared,
-        **bank,
+        **{name: value for name, value in settings[0].items() if name not in axes},
         "data_sets": entries,
     }
 
@@ -80,7 +74,6 @@ def _bank_record(prepared: Sequence[Prepared]) -> dict[str, Any]:
 
 
 def _settings(plan: Plan) -> dict[str, Any]:
-    """The settings that all data sets share."""
     metrics = [stored_facts(metric_named(name)) for name in plan.metrics]
     return {
         "learner": plan.learner,
@@ -130,7 +123,6 @@ def _data_record(prepared: Prepared) -> dict[str, Any]:
 
 
 def _strategy_record(variant: Variant, prepared: Prepared) -> dict[str, Any]:
-    """A strategy with its parameters; the tuned ones are listed with the grid instead."""
     tuned = {key for tried in variant.grid for key in tried.settings} - set(variant.settings)
     grid = [tried.settings_text for tried in variant.grid]
     kind = prepared.budget_kind(variant, 0)
@@ -165,7 +157,6 @@ def variant_of(strategy: Mapping[str, Any]) -> Variant:
 
 
 def _tuning_note(prepared: Prepared) -> str:
-    """A note on how to read the results of tuned strategies; empty if there are none."""
     tuned = [variant for variant in prepared.variants if variant.grid]
     if not tuned:
         return ""
@@ -237,7 +228,6 @@ def _runs_record(budgets: Sequence[int], runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]) -> str:
-    """A note if runs of a strategy ended early, else an empty text."""
     ended = [run for run in runs if run.n_rounds < record["rounds"][-1]]
     if not ended:
         return ""
@@ -250,7 +240,6 @@ def _early_note(variant: Variant, runs: Sequence[Run], record: Mapping[str, Any]
 
 
 def _unspent_note(variant: Variant, runs: Sequence[Run], settings: Mapping[str, Any]) -> str:
-    """A note if runs of a strategy trained all rounds below a limit of looks or cost."""
     n_rounds = settings["rounds"][-1]
     spent = [run.spent_at(n_rounds) for run in runs if run.n_rounds == n_rounds]
     faults = []
@@ -267,7 +256,6 @@ def _unspent_note(variant: Variant, runs: Sequence[Run], settings: Mapping[str, 
 
 
 def _made(runs: Sequence[Run]) -> dict[str, Any]:
-    """When and where the kept cells were trained, possibly by earlier commands elsewhere."""
     about = [run.cell.about for run in runs]
     started = sorted(str(cell["started"]) for cell in about)
     return {
@@ -328,7 +316,6 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
 
 
 def _different_values(settings: Iterable[Mapping[str, Any]], name: str) -> list[Any]:
-    """The different values of a setting in all setups."""
     values: list[Any] = []
     for of_setup in settings:
         if (value := of_setup.get(name)) not in values:
@@ -337,7 +324,6 @@ def _different_values(settings: Iterable[Mapping[str, Any]], name: str) -> list[
 
 
 def _searches(prepared: Prepared, n_rounds: int) -> list[_Search]:
-    """The cells of a plan with another number of rounds."""
     groups = iter(task_groups(prepared, n_rounds))
     return [
         (prepared.data.name, variant.label, repetition, tuple(task.file_name for task in group))

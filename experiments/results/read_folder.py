@@ -25,11 +25,7 @@ from boostsample.errors import DataError, one_line, os_fault
 from boostsample.experiments.cells.cell_file import Cell, DamagedCell, read_cell_file
 from boostsample.experiments.cells.store import STORE_FOLDER, key_of_file
 from boostsample.experiments.metrics import Metric, add_stored, metric_named
-from boostsample.experiments.results.plan_file import (
-    finished_record,
-    plan_of_bytes,
-    variant_of,
-)
+from boostsample.experiments.results.plan_file import finished_record, plan_of_bytes, variant_of
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
     TABLE_COLUMNS,
@@ -243,12 +239,10 @@ def metric_of_folders(name: str, folders: Iterable[str | os.PathLike[str]]) -> M
 
 
 def _stored_metrics(record: Mapping[str, Any]) -> list[Metric]:
-    """The metrics of the user that a folder has, which then are in `METRICS`."""
     return list(filter(None, map(add_stored, record.get("metrics", ()))))
 
 
 def _texts(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file as text."""
     import pandas as pd
 
     frame = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
@@ -263,7 +257,6 @@ _NEW = {
 
 
 def _typed(path: Path, schema: Sequence[Column], record: Mapping[str, Any]) -> pd.DataFrame:
-    """The rows of a CSV file with the columns and types of a schema, of the record's data sets."""
     rows = _texts(path)
     data = [entry["name"] for entry in record["data_sets"]]
     new: dict[str, Any] = dict(_NEW)

@@ -270,7 +270,6 @@ def _rounded_down(value: float) -> float:
 
 
 def _interpolated(x: NDArray[np.float64], y: NDArray[np.float64], level: float) -> float:
-    """The value of a run at a level; NaN outside its curve."""
     from scipy.interpolate import PchipInterpolator
 
     known = (x > 0) & ~np.isnan(y)

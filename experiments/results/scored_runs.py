@@ -30,16 +30,18 @@ _ENTRIES = ("data", "families", "rounds", "repeats", "seed", "bank", "code", "de
 
 def read_scored(
     path: str | os.PathLike[str],
-    metric: Metric,
+    metric: Metric | None,
     data_dir: str | os.PathLike[str] | None = None,
 ) -> Results:
-    """The results of a folder with its runs and with a column of a metric of the user.
+    """The results of a folder; with a metric of the user, with its column and with the runs.
 
     `data_dir` as of `load_dataset`. SettingError if the metric fails; DataError if the folder has
     no cells, or if the data have changed. Costs a bank of the features for each repetition.
     """
-    results = with_runs(read_results(path), path)
-    return scored_results(results, _prepared(results, path, data_dir), [metric])
+    results = read_results(path)
+    if metric is None or metric.own is None:
+        return results
+    return scored_results(with_runs(results, path), _prepared(results, path, data_dir), [metric])
 
 
 def read_model(
@@ -77,7 +79,6 @@ def read_model(
 def _prepared(
     results: Results, path: str | os.PathLike[str], data_dir: str | os.PathLike[str] | None
 ) -> list[Prepared]:
-    """The data sets of a folder; DataError if they have changed."""
     grid = read_grid_file(Path(path) / PLAN)
     plan = combined_grid({name: grid[name] for name in _ENTRIES if name in grid}, {})
     plan = replace(plan, strategies=(Variant("uniform-naive"),))  # none is trained
@@ -111,7 +112,6 @@ def scored_results(
 def _scores(
     split: TrainingSplit, cell: Cell, repetition: int, metrics: Sequence[Metric]
 ) -> dict[str, dict[int, float]]:
-    """The metrics on the test examples, by column and scored number of stumps."""
     scores = Scores(split.bank, split.test_rows, int(cell.about["n_labels"]))
     y, code = split.prepared.data.y[split.test_rows], split.prepared.code(repetition)
     values: dict[str, dict[int, float]] = {metric.column: {} for metric in metrics}

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.checks import check_integer
-from boostsample.errors import SettingError, unknown
+from boostsample.checks import check_integer, check_known
+from boostsample.errors import SettingError
 from boostsample.experiments.metrics import METRICS, ranked_metrics
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import Curves, curves_of_data
@@ -209,7 +209,6 @@ def least_data_sets(n_methods: int) -> int:
 
 
 def _complete(scores: ArrayLike) -> NDArray[np.float64]:
-    """Scores of all methods on all data sets, `comparable`; SettingError if one is missing."""
     table = np.asarray(scores, np.float64)
     assert table.ndim == 2, "one row per data set, one column per method"
     if np.isnan(table).any():
@@ -240,7 +239,6 @@ class Ranking:
 
 
 def _at_last_level(curves: Curves, metric: str, axis: str) -> dict[str, dict[int, float]]:
-    """The values of the strategies that reach the last level of an axis."""
     curves.check(metric, axis)
     levels = curves.levels(axis)
     if not levels:
@@ -269,8 +267,7 @@ def ranking(
     `stumps` on another axis.
     Lines of the same cells, as those of `full` at several budgets, are one strategy.
     """
-    if metric not in ranked_metrics():
-        raise unknown("metric", metric, ranked_metrics())
+    check_known("metric", metric, ranked_metrics())
     data = curves_of_data(results)
     at = {name: curves.marks[-1] if stumps is None else stumps for name, curves in data.items()}
     if axis != "stumps" and stumps is not None:

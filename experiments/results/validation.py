@@ -179,7 +179,6 @@ def score_choices(
 
 
 def _in_setup(results: Results, setup: Mapping[str, str]) -> Results:
-    """The part of a setup, or the only one; SettingError if there are others only."""
     parts = {str(setup_columns(part.settings)): part for part in results.setups}
     if len(parts) > 1 and str(setup) not in parts:
         raise SettingError(
@@ -241,7 +240,6 @@ def _check_complete(results: Results, role: str) -> None:
 
 
 def _check_same(choice: Choice, validation: Results, test: Results) -> None:
-    """Raise SettingError unless both results are of the same data, features and settings."""
     ours = {**validation.settings, **validation.settings_of(choice.data)}
     theirs = {**test.settings, **test.settings_of(choice.base)}
     for name, title in _SAME.items():
@@ -255,7 +253,6 @@ def _check_same(choice: Choice, validation: Results, test: Results) -> None:
 
 
 def _runs_of(results: Results, data: str) -> dict[_Variant, list[pd.DataFrame]]:
-    """The rows of each run on a data set by variant, without charged strategies."""
     columns = ["strategy", "label", "learner", "repetition"]
     table = uncharged(curves_of_data([results.part(data)])[data].table)
     runs: dict[_Variant, list[pd.DataFrame]] = {}
@@ -265,7 +262,6 @@ def _runs_of(results: Results, data: str) -> dict[_Variant, list[pd.DataFrame]]:
 
 
 def _error_curves(results: Results, data: str) -> dict[_Variant, _ErrorCurves]:
-    """The errors by number of stumps, one curve a repetition, by variant."""
     runs = _runs_of(results, data)
     scored = (run["stumps"].tolist() for of_variant in runs.values() for run in of_variant)
     points = sorted(set().union(*scored))

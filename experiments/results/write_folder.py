@@ -71,7 +71,6 @@ class ResultsFolder:
         raise DataError(f"no free name like {stem} in '{parent}'; name a folder yourself")
 
     def _content(self) -> set[str]:
-        """Names in the folder, without temporary files."""
         names = {entry.name for entry in self.path.iterdir()}
         return {name for name in names if not (name[0] == "." and name.endswith(TEMPORARY))}
 

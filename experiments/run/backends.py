@@ -203,7 +203,6 @@ _here: dict[str, Any] = {}
 
 @contextmanager
 def _exchanging(folder: str | Path) -> Iterator[None]:
-    """Turn the OSError of a block that writes for another process into a DataError."""
     try:
         yield
     except OSError as error:
@@ -214,7 +213,6 @@ def _exchanging(folder: str | Path) -> Iterator[None]:
 
 
 def _write(path: Path, value: Any) -> None:
-    """Write a value to a file for another process."""
     from joblib.externals.loky.backend import reduction
 
     with _exchanging(path.parent), path.open("wb") as stream:
@@ -229,7 +227,6 @@ def _read(path: Path) -> Any:
 
 
 def _begin_work(plan: Path, parent: int) -> None:
-    """Keep the data in a new worker process of the process `parent`."""
     from joblib.externals.loky import process_executor
 
     process_executor._USE_PSUTIL = False  # banks that are kept would be taken for a leak
@@ -239,7 +236,6 @@ def _begin_work(plan: Path, parent: int) -> None:
 
 
 def _work(ask: Path, answer: Path) -> None:
-    """Train the cell of one file in a worker process, and write it to the other."""
     from joblib.externals.loky.backend import reduction
 
     try:
@@ -304,7 +300,6 @@ class _Process:
         return cell
 
     def check_stopped(self) -> None:
-        """Kill the process if it has been stopped for `_STOPPED` seconds."""
         if self.pid is None or not _is_stopped(self.pid):
             self._stopped_since = None
         elif self._stopped_since is None:

@@ -61,29 +61,19 @@ _TRIES = 3  # workers that may be lost while they train a cell before it fails
 _LOG = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class JobShare:
-    """One process's share of the cells: number `index` of `count`, counted from 1.
+def parse_shard(text: str) -> tuple[int, int]:
+    """Parse the number of a process, from 1, and how many share the cells, as in ``2/8``."""
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise SettingError(
+            f"shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got {text!r}"
+        )
+    return int(match[1]), int(match[2])
 
-    Cells are dealt out in the order of their keys, so that processes need not communicate.
-    """
 
-    index: int
-    count: int
-
-    @classmethod
-    def parse(cls, text: str) -> JobShare:
-        """Parse I/N as in ``2/8``."""
-        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
-        if not match or not 1 <= int(match[1]) <= int(match[2]):
-            raise SettingError(
-                f"shard must be I/N with 1 <= I <= N < 1,000,000 as in 2/8, got {text!r}"
-            )
-        return cls(int(match[1]), int(match[2]))
-
-    def share_of(self, keys: Sequence[str]) -> set[str]:
-        """The keys of this share."""
-        return set(sorted(set(keys))[self.index - 1 :: self.count])
+def share_of(keys: Sequence[str], index: int, count: int) -> set[str]:
+    """One process's share of the cells: dealt out in order, so that none need communicate."""
+    return set(sorted(set(keys))[index - 1 :: count])
 
 
 def open_backend(name: str, n_jobs: int | None) -> Backend:
@@ -209,21 +199,22 @@ def compare_all(
     backend: Backend,
     progress: Progress | None = None,
     left: Callable[[float | None], None] | None = None,
-    shard: JobShare | None = None,
+    shard: tuple[int, int] | None = None,
 ) -> Results | None:
     """Train the cells that are missing in the store, and return the results of all data sets.
 
     `prepared` has the setups of each data set in turn, as `prepare_all` returns them.
 
     The store is closed at the end. `left` is called with the estimated seconds until the end. With
-    `shard`, only its cells are trained; if others are missing, there are no results.
+    `shard`, see `parse_shard`, only its cells are trained; if others are missing, there are no
+    results.
     BoostSampleError if a cell fails or cannot be stored; finished cells are in the store.
     """
     report = progress or (lambda stage, done, total: None)
     schedule = Schedule(store, backend, report, left or (lambda seconds: None))
     parts = tasks_by_bank(prepared)
     if shard is not None:
-        keys = shard.share_of([task.key for _, tasks in parts for task in tasks])
+        keys = share_of([task.key for _, tasks in parts for task in tasks], *shard)
         parts = [(setup, [task for task in tasks if task.key in keys]) for setup, tasks in parts]
     try:
         schedule.run(parts)
@@ -329,7 +320,7 @@ class Schedule:
 
     def _find(self, job: Job) -> Cell | None:
         """The cell of a job if it only lacks scores; the job is done if it lacks nothing."""
-        task, cell = job.task, self._store.load(job.task)
+        task, cell = job.task, self._store.find(job.task.file_name)
         if cell is None:
             return None
         if cell.has(task.points, task.marks, task.history, task.regret):
@@ -340,7 +331,6 @@ class Schedule:
         return None if lacks else cell
 
     def _run_data(self, prepared: Prepared, jobs: Sequence[Job]) -> None:
-        """Train the cells of a data set, except those that other processes work on."""
         began = False
         splits: dict[str, deque[Job]] = {}
         for job in jobs:
@@ -358,12 +348,12 @@ class Schedule:
 
     def _take(self, job: Job) -> bool:
         """Claim a cell; False if another process trains it, or has completed it by now."""
-        if not self._store.take(job.task):
+        if not self._store.take(job.task.file_name):
             return False
         if job.known is None:
             self._find(job)
         if job.done:
-            self._store.release(job.task)
+            self._store.release(job.task.file_name)
         return not job.done
 
     def _run_split(self, waiting: deque[Job]) -> None:
@@ -391,7 +381,6 @@ class Schedule:
         return len(self._in_flight) < min(self._backend.n_workers, 1 if alone else math.inf)
 
     def _split(self, prepared: Prepared, jobs: Sequence[Job]) -> TrainingSplit:
-        """The split of the jobs with its bank, which other processes read from disk."""
         form = None if self._backend.in_process else form_of_processes(prepared)
         # Other processes warm up themselves, with kernels from the cache that is filled here.
         new = [job.task for job in jobs if job.known is None]
@@ -421,7 +410,6 @@ class Schedule:
         self._in_flight[self._backend.submit(job.task, before, job.watch)] = job
 
     def _collect(self, done: set[Future[Cell]], waiting: deque[Job]) -> None:
-        """Store finished cells; queue jobs again whose workers were lost."""
         for future in done:
             job = self._in_flight.pop(future)
             error = WorkerLost("it gave up") if future.cancelled() else future.exception()
@@ -432,7 +420,7 @@ class Schedule:
                 job.finish(cell)
                 continue
             job.watch = TrainingWatch()
-            self._store.release(job.task)
+            self._store.release(job.task.file_name)
             if isinstance(error, WorkerLost):
                 job.tries += 1
                 if job.tries < _TRIES:
@@ -447,7 +435,6 @@ class Schedule:
                 job.error = error
 
     def _tell(self, job: Job, cell: Cell) -> None:
-        """Say once for each strategy whether runs with fewer rounds were continued."""
         name = f"{job.task.variant.label} of {cell.facts['data']['name']}"
         why = cell.about.get("trained_anew", "")
         how = f"are trained anew: {why}" if why else "are continued"
@@ -457,7 +444,6 @@ class Schedule:
             _LOG.info("%s", said)
 
     def _tick(self) -> None:
-        """Renew the claims, notice lost workers and report progress."""
         self._store.beat()
         self._backend.look()
         n_done = sum(job.task.n_rounds if job.done else job.watch.rounds for job in self._jobs)

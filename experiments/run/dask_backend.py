@@ -25,12 +25,7 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import TrainingStopped, TrainingWatch
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.backends import (
-    Backend,
-    WorkerLost,
-    Workplace,
-    without_terminal,
-)
+from boostsample.experiments.run.backends import Backend, WorkerLost, Workplace, without_terminal
 from boostsample.threads import n_threads
 
 _CONNECT, _WORKERS = 20.0, 60.0
@@ -144,7 +139,6 @@ class DaskBackend(Backend):
         self._start(self._watch())
 
     def _start(self, work: Coroutine[Any, Any, Any]) -> Future[Any]:
-        """Start a coroutine, which `end` cancels."""
         future = asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
         self._running.add(future)
         future.add_done_callback(self._running.discard)
@@ -184,7 +178,6 @@ class DaskBackend(Backend):
                     part.close(timeout=_CLOSE)
 
     async def _watch(self) -> None:
-        """Count the threads of the workers, until nothing is heard of them any more."""
         silent, before, heard = 0.0, time.monotonic(), None
         while True:
             # A process that was suspended does not take the cluster for dead.

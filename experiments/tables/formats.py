@@ -48,7 +48,6 @@ def to_terminal(table: Table, width: int) -> Text:
 
 
 def _aligned(table: Table, width: int | None) -> str:
-    """The title and the columns, cut into several tables if they are wider than `width`."""
     marks = _MARKS if table.marked else dict.fromkeys(_MARKS, "")
     header = [table.header[0], *(f"{name}{marks['']}" for name in table.header[1:])]
     rows = [
@@ -148,7 +147,6 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _csv_number(value: float) -> str:
-    """All digits; whole numbers without a point, nothing for NaN."""
     if math.isnan(value):
         return ""
     return str(int(value)) if math.isfinite(value) and value % 1 == 0 else repr(float(value))

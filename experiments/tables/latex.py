@@ -13,13 +13,7 @@ from collections.abc import Sequence
 
 from boostsample.errors import SettingError, printable
 from boostsample.experiments.metrics import METRICS
-from boostsample.experiments.tables.tables import (
-    BEST,
-    TIED,
-    Score,
-    ScoreTable,
-    fixed_decimals,
-)
+from boostsample.experiments.tables.tables import BEST, TIED, Score, ScoreTable, fixed_decimals
 
 TEXT_WIDTH = 345.0
 """Default width in pt: the text of the class article at 10 pt."""
@@ -131,7 +125,6 @@ def to_latex(table: ScoreTable, width: float = TEXT_WIDTH) -> str:
 
 
 def _unit(values: Sequence[float], metric: str) -> tuple[float, str]:
-    """The factor of the numbers of a table, and what its caption says about it."""
     unit = {"looks": "looks", "values_computed": "values"}.get(metric)
     if unit is None and metric != "seconds":
         return 1.0, ""
@@ -149,7 +142,6 @@ def _power(values: Sequence[float]) -> int:
 
 
 def _level_texts(table: ScoreTable) -> tuple[list[str], str]:
-    """The levels of a table in one unit, with all their digits, and the unit."""
     levels = list(dict.fromkeys(score.level for score in table.scores))
     if table.axis == "stumps":
         return [f"{level:,.0f}" for level in levels], ""
@@ -211,7 +203,6 @@ def column_parts(first: float, sizes: Sequence[float], gap: float, width: float)
 
 
 def _head(heads: Sequence[Sequence[str]], corner: str, span: str) -> list[str]:
-    """The lines above the rule: names with a line for each setting, or levels under their axis."""
     height = max(map(len, heads))
     filled = [[""] * (height - len(head)) + list(head) for head in heads]
     corners = [""] * (height - 1) + [_mathed(corner)]
@@ -227,12 +218,10 @@ def _head(heads: Sequence[Sequence[str]], corner: str, span: str) -> list[str]:
 
 
 def _mathed(text: str) -> str:
-    """An axis with its unit; the power of ten as mathematics."""
     return re.sub(r"10\\textasciicircum\{\}(-?[0-9]+)", r"$10^{\1}$", escaped_latex(text))
 
 
 def _below(notes: Sequence[str]) -> list[str]:
-    """The notes below the table; names in them may be broken after a colon or equals sign."""
     if not notes:
         return []
     return [

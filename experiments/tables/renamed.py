@@ -46,7 +46,6 @@ def parse_new_names(text: str) -> dict[str, str]:
 
 
 def _check_new_names(names: Mapping[str, str], labels: Iterable[str]) -> None:
-    """SettingError if an old name is not among the labels, or a new one is another strategy's."""
     known = dict.fromkeys(labels)
     bases = (label.removesuffix(CHARGED_VARIANT).partition(_SETUP)[0] for label in known)
     plain = [label for label in known if not is_charged(label) or label in names]

@@ -19,11 +19,7 @@ from typing import Any
 from boostsample.checks import check_known
 from boostsample.errors import SettingError, unknown
 from boostsample.experiments.metrics import AREA, METRICS, SMOOTHED
-from boostsample.experiments.plan.variants import (
-    CHARGED_VARIANT,
-    TUNED_VARIANT,
-    is_tuned_variant,
-)
+from boostsample.experiments.plan.variants import CHARGED_VARIANT, TUNED_VARIANT, is_tuned_variant
 from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import (
@@ -167,8 +163,6 @@ def _names(label: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of a table: its name, its level, and the label of the strategy in each column."""
-
     name: str
     level: float
     labels: Mapping[str, str]
@@ -184,7 +178,6 @@ def _tables(
     charged: bool,
     by: str | None,
 ) -> Iterator[ScoreTable]:
-    """The tables of one data set, with a row for each level, or for each value of the axis `by`."""
     curves.check(metric, axis)
     labels = [label for label in curves.labels if charged or not is_charged(label)]
     if not labels:
@@ -236,7 +229,6 @@ def _tables(
 def _places(
     curves: Curves, labels: Sequence[str], by: str, axis: str
 ) -> tuple[list[str], list[str], dict[tuple[str, str], str]]:
-    """The rows and columns of tables by a part of the labels, and the labels at their places."""
     axes = list(dict.fromkeys(name for label in labels for name in curves.parts[label]))
     check_known("axis of these results", by, axes)
     others = [name for name in axes if name not in (by, "strategy")]
@@ -255,7 +247,6 @@ def _places(
 def _filled(
     table: ScoreTable, rows: Sequence[_Row], curves: Curves, facts: Mapping[str, Any]
 ) -> ScoreTable:
-    """The table with its entries, marks and the notes on their tests."""
     overlap, cells = _overlap(facts), cells_of(facts)
     levels = {row.level for row in rows}
     values = {level: curves.at(table.metric, table.axis, level) for level in levels}
@@ -365,7 +356,6 @@ def _test_notes(verdicts: Sequence[Verdict], overlap: float) -> list[str]:
 def _metric_notes(
     curves: Curves, metric: str, axis: str, levels: Sequence[float] | None
 ) -> list[str]:
-    """Notes on losses, on smoothed errors, and on values at equal looks or seconds."""
     notes = []
     if metric in ("loss", AREA) and any("objective" in part for part in curves.parts.values()):
         notes.append("objectives have different losses: compare objectives by errors")
@@ -391,7 +381,6 @@ def _metric_notes(
 
 
 def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
-    """The notes of the comparison."""
     notes = [note for note in facts["notes"] if _concerns(note, labels)]
     if any(map(is_charged, labels)) and axis != "stumps":
         notes.append(
@@ -402,7 +391,6 @@ def _tuning_notes(axis: str, labels: Sequence[str], facts: Mapping[str, Any]) ->
 
 
 def _concerns(note: str, labels: Sequence[str]) -> bool:
-    """Whether a note of a comparison is about the strategies shown."""
     if note.startswith("strategies with a *"):
         return any(map(is_tuned_variant, labels))
     label, ended, _ = note.partition(": training ended early")

@@ -57,7 +57,6 @@ class Table:
         return "\n".join(['<table class="scores">', caption, head, *rows, "</tbody>", "</table>"])
 
     def _repr_html_(self) -> str:
-        """The table as notebooks show it, with its notes below."""
         below = [*self.legend("bold: ", "=: "), *(f"note: {note}" for note in self.notes)]
         return "\n".join([self.to_html(), *(f"<p>{html.escape(text)}</p>" for text in below)])
 

@@ -8,12 +8,7 @@ from boostsample.experiments.metrics import SMOOTHED
 from boostsample.experiments.results.titles import repetitions
 from boostsample.experiments.results.validation import Choice, ChoiceScore
 from boostsample.experiments.tables.formats import csv_text
-from boostsample.experiments.tables.tables import (
-    ScoreTable,
-    mean_and_std,
-    mean_std,
-    metric_text,
-)
+from boostsample.experiments.tables.tables import ScoreTable, mean_and_std, mean_std, metric_text
 
 VALIDATION_COLUMNS = (
     *("data", "strategy", "settings", "learner", "variants", "T", "still_falling"),
@@ -108,6 +103,5 @@ def validation_csv(choices: Sequence[Choice], tests: Sequence[ChoiceScore] | Non
 
 
 def _numbers(errors: Sequence[float]) -> list[float | int | None]:
-    """Number of errors, their mean and standard deviation; None where there is none."""
     mean, std = mean_and_std(errors)
     return [len(errors) or None, mean if errors else None, std if len(errors) > 1 else None]

@@ -38,12 +38,10 @@ class TableSet(NamedTuple):
 
 
 def of_sklearn(load: Callable[..., Any], data_dir: str | None) -> Table:
-    """A set that scikit-learn ships."""
     return Table(*load(return_X_y=True))
 
 
 def of_files(name: str, data_dir: str | None) -> Table:
-    """A data set of the package."""
     data = load_dataset(name, data_dir=data_dir)
     return Table(np.asarray(data.X).reshape(len(data.X), -1), np.asarray(data.y))
 
@@ -125,12 +123,10 @@ def customers(data_dir: str | None) -> Table:
 
 
 def made(n: int, d: int, useful: int, classes: int, **settings: Any) -> Loader:
-    """`clusters` of a shape."""
     return lambda data_dir: clusters(n, d, useful, classes, **settings)
 
 
 def real(name: str) -> Loader:
-    """`of_files` of a name."""
     return lambda data_dir: of_files(name, data_dir)
 
 

@@ -94,7 +94,6 @@ def contest_sets(folder: Path) -> dict[str, TableSet]:
 
 
 def of_archive(path: Path, data_dir: str | None) -> Table:
-    """A set of the contest."""
     with np.load(path) as arrays:
         return Table(arrays["X"], arrays["y"])
 
@@ -171,7 +170,6 @@ def warm_up(library: str, rows: Rows) -> None:
 
 
 def measure_one(name: str, library: str, split: int, rows: Rows, test_rows: Rows) -> dict[str, Any]:
-    """Errors and times of one library on one split."""
     (X, y), (X_test, y_test) = rows, test_rows
     model, train, test = made(library, X), read_by(library, X), read_by(library, X_test)
     start = time.perf_counter()
@@ -316,7 +314,6 @@ def objectives_table(path: Path) -> list[str]:
 
 
 def tables(path: Path) -> list[str]:
-    """The lines of the tables, best means in bold."""
     figures, lines = read(path), list[str]()
     figures = figures[figures["library"].isin(LIBRARIES)]
     heads = {
@@ -385,7 +382,6 @@ def contest_table(path: Path) -> list[str]:
 
 
 def main() -> None:
-    """Measure, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     kinds = parser.add_subparsers(dest="what", required=True)
     run = kinds.add_parser("measure")

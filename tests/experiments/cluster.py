@@ -65,7 +65,6 @@ class Cluster:
         self.complete()
 
     def _has_address(self) -> bool:
-        """Whether the scheduler has written its address, which is read."""
         with suppress(FileNotFoundError, json.JSONDecodeError):  # it is empty at first
             self.address = str(json.loads(self._file.read_text())["address"])
         return bool(self.address)
@@ -94,18 +93,15 @@ class Cluster:
         self.wait()
 
     def wait(self) -> None:
-        """Wait until the scheduler knows as many workers as there are."""
         distributed: Any = importlib.import_module("distributed")
         with distributed.Client(self.address, set_as_default=False) as client:
             wait_until(lambda: len(client.nthreads()) == len(self.workers), "all workers join")
 
     def lose(self, process: Any) -> None:
-        """Kill a process."""
         process.kill()
         process.wait()
 
     def end(self) -> None:
-        """End all processes."""
         for worker in self.workers:
             if worker.is_running():
                 self.lose(worker)

@@ -106,7 +106,6 @@ GRIDS = ("few", "exact", "many", "images", "few-ablations", "many-ablations")
 
 
 def grid(data: list[Any], budget: str, strategies: tuple[str, ...], repeats: int) -> dict[str, Any]:
-    """The entries of a grid file."""
     return {
         "data": data,
         "strategies": list(strategies),
@@ -142,7 +141,6 @@ def grids(sets: Path, repeats: int) -> dict[str, dict[str, Any]]:
 
 
 def run(wheels: str, data_dir: str, folder: Path, repeats: int, jobs: int, only: str) -> None:
-    """Write data sets and grids into the folder, and train what is missing."""
     sets = folder / "sets"
     if not sets.exists():
         contest_sets.write(wheels, data_dir, str(sets))
@@ -236,7 +234,6 @@ def _toml(value: Any) -> str:
 
 
 def kept() -> pd.DataFrame:
-    """The rows of docs/results/contest.csv."""
     return pd.read_csv(RESULTS / "contest.csv")
 
 
@@ -313,7 +310,6 @@ def finalists(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def final(rows: pd.DataFrame, column: str) -> list[str]:
-    """The finalists, with their critical difference."""
     behind = finalists(rows, column)
     difference = critical_difference(len(behind), rows["data"].nunique())
     lines = [
@@ -325,7 +321,6 @@ def final(rows: pd.DataFrame, column: str) -> list[str]:
 
 
 def groups(rows: pd.DataFrame, column: str) -> list[str]:
-    """Mean ranks of the best strategies in each group of data sets."""
     scores = values(rows, column)
     group = rows[rows["strategy"] == STRATEGIES[0]].set_index("data")["group"]
     parts = {name: scores[(group == name).reindex(scores.index)] for name in group.unique()}
@@ -530,7 +525,6 @@ def _listed(names: list[str]) -> str:
 
 
 def tables() -> dict[str, list[str]]:
-    """All tables by their names on the page."""
     rows = kept()
     return {
         "rounds": standing(rows, "rounds"),
@@ -551,7 +545,6 @@ def tables() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """The command."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run")

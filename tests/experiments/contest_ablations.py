@@ -18,7 +18,6 @@ class WithoutMemory(LearnedSearch):
     def remembered(
         self, remember: int, n: int, rng: np.random.Generator, chosen: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """None of those that were chosen."""
         return np.empty(0, np.int64)
 
 
@@ -34,7 +33,6 @@ class HalvingWithoutRunnersUp(AdaptiveHalving):
     """No feature competes again because it did in the round before."""
 
     def choose(self, step: Step) -> Stump:
-        """Forget them first."""
         self.runners_up_ = np.empty(0, np.int64)
         return super().choose(step)
 
@@ -50,7 +48,6 @@ class HalvingOfOldRewards(AdaptiveHalving):
     """Rewards do not age."""
 
     def learn(self, outcome: Outcome) -> None:
-        """Give the counts back what they lose."""
         t = self.n_rewards_ + 1
         for arms in (self.arms_, self.memory_):
             arms[1] *= (t / max(t - 1, 1)) ** 2
@@ -64,7 +61,6 @@ class CostOfLooks(CostAware):
     """Plans are chosen by their rewards, whatever they cost."""
 
     def choose(self, step: Step) -> Stump:
-        """All costs are alike."""
         self.costs_ = np.ones(len(self.plans_))
         return super().choose(step)
 
@@ -73,7 +69,6 @@ class CostOfBudget(CostAware):
     """The plan that spends the budget, and no other one."""
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
-        """Leave out plans of fewer looks."""
         super().start(pool, budget, n_rounds, rng)
         self.plans_ = self.plans_[:1]
         self.forget(1, self.variance_)

@@ -77,7 +77,6 @@ def errors(data: Dataset, split: int) -> Iterator[dict[str, Any]]:
 
 
 def main(folder: str, data_dir: str) -> None:
-    """Measure what the file does not have."""
     path = RESULTS / "contest-seconds.csv"
     done = set[tuple[str, int]]()
     if path.exists():

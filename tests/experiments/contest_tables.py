@@ -223,7 +223,6 @@ class PlainReader(pickle.Unpickler):
     """Reads pickled data frames and arrays alone: other pickles can call any function."""
 
     def find_class(self, module: str, name: str) -> Any:
-        """A class or function of data frames and arrays."""
         if f"{module}.{name}" not in PARTS:
             raise pickle.UnpicklingError(f"data frames and arrays have no {module}.{name}")
         return super().find_class(module, name)

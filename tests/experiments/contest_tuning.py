@@ -85,7 +85,6 @@ def patches(wheels: str, n_each: int, side: int) -> tuple[NDArray[np.uint8], NDA
 
 
 def problems(wheels: str) -> Iterator[Problem]:
-    """All sets, one after the other."""
     for loaders in GROUPS.values():
         for name, load in loaders.items():
             X, y = load()
@@ -130,7 +129,6 @@ def curve(problem: Problem, choice: str, seed: int) -> tuple[NDArray[Any], NDArr
 
 
 def measured(problem: Problem) -> Iterator[dict[str, Any]]:
-    """A row for each choice and run."""
     runs = {(c, k): curve(problem, c, k) for c in CHOICES for k in range(REPEATS)}
     start = max(cost[0] for cost, _ in runs.values())
     end = min(cost[-1] for cost, _ in runs.values())
@@ -141,7 +139,6 @@ def measured(problem: Problem) -> Iterator[dict[str, Any]]:
 
 
 def main(wheels: str) -> None:
-    """Measure all and write the file."""
     rows: list[dict[str, Any]] = []
     for problem in problems(wheels):
         rows += measured(problem)

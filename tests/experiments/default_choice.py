@@ -236,7 +236,6 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
 
 
 def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
-    """The lines of all tables, splits and choices of some groups."""
     for group_name in groups:
         for data, load in GROUPS[group_name].items():
             X, y = load()
@@ -257,7 +256,6 @@ def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
 
 
 def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
-    """Test error, log loss, rounds and seconds of a fit."""
     train, test, y_train, y_test = rows
     settings = {"objective": "mh", **settings}
     members = settings.pop(MEMBERS)
@@ -293,7 +291,6 @@ def tables(path: Path) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Measure, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("measure", "print"))
     parser.add_argument("file", type=Path)

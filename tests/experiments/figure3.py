@@ -95,7 +95,6 @@ class Trained:
 
 
 def train(reading: Reading, data: str, strategy: str, run: int) -> Trained:
-    """Train one run on new data."""
     rng, size = np.random.default_rng([run, data == "chess"]), reading.n + N_HELD_OUT
     made = make_chess(rng, n=size) if data == "chess" else make_diagonal(rng, q=reading.q, n=size)
     X, y = made[0], np.where(made[1] == 1, 1, -1).astype(np.int8)
@@ -181,7 +180,6 @@ def table(data: str) -> list[str]:
 
 
 def main() -> None:
-    """Train readings if asked to; print the tables."""
     if sys.argv[1:2] == ["--train"]:
         write(sys.argv[2:] or [name for name, reading in READINGS.items() if not reading.trained])
     for data in USEFUL:

@@ -182,7 +182,6 @@ def killed(commands: Commands, args: list[str], kills: int, longest: float, seed
 
 
 def main() -> int:
-    """Run the comparison of both folders."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--longest", type=float, default=10.0, help="seconds until a kill")

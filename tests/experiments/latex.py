@@ -84,7 +84,6 @@ def faults(log: str) -> list[str]:
 
 
 def main(args: list[str] | None = None) -> int:
-    """Compile the tables of each width."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", type=Path, nargs="*")
     parser.add_argument("--keep", type=Path, help="folder for the documents, to look at")

@@ -124,8 +124,6 @@ class Trial:
         return self._judge(ending, folder, False)
 
     def lose_all(self) -> str:
-        """All workers of Dask are killed, and one is started."""
-
         def disturb(_: int) -> None:
             for worker in self._cluster.workers:
                 self._cluster.lose(worker)
@@ -198,7 +196,6 @@ class Trial:
 
 
 def send(pid: int, number: int) -> None:
-    """Send a signal to a process, if it still exists."""
     with suppress(ProcessLookupError):
         os.kill(pid, number)
 
@@ -217,7 +214,6 @@ DISTURBANCES: dict[str, Callable[[Trial], str]] = {
 
 
 def main() -> int:
-    """Disturb runs, print how they end; 1 if one did not end well."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -99,7 +99,6 @@ GROUPS = {
 
 
 def measure(results: Path, data_dir: str, groups: list[str]) -> None:
-    """Train what is missing; the groups in turn."""
     results.mkdir(parents=True, exist_ok=True)
     for name in groups:
         for objective in OBJECTIVES:
@@ -109,7 +108,6 @@ def measure(results: Path, data_dir: str, groups: list[str]) -> None:
 
 
 def compare(results: Path, data_dir: str, name: str, objective: str, learner: str) -> None:
-    """One call of the command."""
     group = GROUPS[name]
     made = name == "tables"
     data = [written(key, results, data_dir) if made else key for key in group.data]
@@ -280,12 +278,10 @@ def leads() -> list[str]:
 
 
 def tables() -> dict[str, list[str]]:
-    """The tables of the page by their marks."""
     return {"leads": leads(), "1996": table_of_1996(), **tables_of_metrics()}
 
 
 def main() -> None:
-    """Measure, collect, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     kinds = parser.add_subparsers(dest="what", required=True)
     run = kinds.add_parser("measure")

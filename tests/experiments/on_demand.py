@@ -136,7 +136,6 @@ def blocks() -> dict[str, str]:
 @data_dir_option
 @click.option("--seconds", default=10.0, show_default=True, help="CPU seconds of each run.")
 def main(data_dir: str | None, seconds: float) -> None:
-    """Measure with --data-dir; else print the tables."""
     if data_dir is None:
         for title, table in blocks().items():
             click.echo(f"**{title}**\n\n{table}\n")

@@ -169,5 +169,4 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All that is read on the page."""
         return "".join(self.words)

@@ -78,7 +78,6 @@ def recompute(
 
 
 def main() -> int:
-    """Run the comparison."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -169,7 +169,6 @@ def comparing_tables() -> list[str]:
 
 
 def main() -> None:
-    """Print all tables."""
     for table in comparing_tables():
         sys.stdout.write(f"docs/comparing.md:\n\n{table}\n\n")
     for title, table in blocks().items():

@@ -107,7 +107,6 @@ def table1() -> list[str]:
 
 
 def costs() -> list[str]:
-    """Looks and seconds up to a given smoothed test error, as shares of FULL's; Markdown."""
     rows = []
     for names, part in by_row():
         if "full" not in part.index:
@@ -156,7 +155,6 @@ def mnist() -> list[str]:
 
 
 def main() -> None:
-    """Write the figures of a folder if one is named; print the tables."""
     if sys.argv[1:]:
         folder = Path(sys.argv[1])
         markdown.write_rows(FIGURES, collected(folder))

@@ -75,7 +75,6 @@ def packed(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def sizes_of_effects(kind: str, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Effects of causal variants."""
     if kind == "normal":
         return rng.standard_normal(n)
     return np.asarray(rng.uniform(0.5, 1.5, n) * rng.choice([-1.0, 1.0], n), np.float64)
@@ -139,7 +138,6 @@ def write_genotypes(
 
 
 def main() -> None:
-    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prefix", type=Path)
     parser.add_argument("--people", type=int, default=20_000)

@@ -110,7 +110,6 @@ def logistic(strength: float) -> LogisticRegression:
 
 
 def chances_of(model: LogisticRegression, X: Any) -> Floats:
-    """Probabilities of a logistic regression (n, K)."""
     return np.asarray(model.predict_proba(X), np.float64)
 
 
@@ -146,7 +145,6 @@ class RankedColumns(LinearClassifier):
     strengths = (0.01, 0.1, 1.0)
 
     def fit(self, X: Any, y: Integers) -> Self:
-        """Number of columns and strength by inner folds, then all rows."""
         losses = dict.fromkeys(itertools.product(self.n_columns, self.strengths), 0.0)
         for train, test in inner_folds(y):
             table = Standardized(X, train)
@@ -164,7 +162,6 @@ class RankedColumns(LinearClassifier):
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, K)."""
         return chances_of(self._model, self._table.take(self.columns_, X))
 
 
@@ -184,7 +181,6 @@ class RidgeLogistic(LinearClassifier):
     """In units in which a dense row has the mean squared length 1."""
 
     def fit(self, X: Any, y: Integers) -> Self:
-        """Strength by inner folds, then all rows."""
         table = self._start(X, y)
         if table.is_sparse:
             rows: Any = X
@@ -206,7 +202,6 @@ class RidgeLogistic(LinearClassifier):
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, K)."""
         if not self._table.is_sparse:
             X = self._table.gram(X) / self._table.d @ self._axes
         return chances_of(self._model, X)
@@ -266,7 +261,6 @@ class LassoLogistic(LinearClassifier):
     risen by a twentieth."""
 
     def fit(self, X: Any, y: Integers) -> Self:
-        """Penalty by inner folds, then all rows."""
         folds = [(Standardized(X, train), train, test) for train, test in inner_folds(y)]
         paths = [list(lasso_paths(table, y[train])) for table, train, _ in folds]
         losses: list[float] = []
@@ -295,7 +289,6 @@ class LassoLogistic(LinearClassifier):
         return self
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, K)."""
         return shares(
             [m.predict_proba(self._table.take(columns, X))[:, 1] for m, columns in self._models]
         )
@@ -328,7 +321,6 @@ class PolygenicScore(LinearClassifier):
     n_axes = 10
 
     def fit(self, X: Any, y: Integers) -> Self:
-        """Limit and probabilities by inner folds, effects of all rows; two classes."""
         scores = np.zeros((len(y), len(self.limits)))
         for train, test in inner_folds(y):
             table = Standardized(X, train)
@@ -374,7 +366,6 @@ class PolygenicScore(LinearClassifier):
         return columns, products[columns] / left[columns], p_values[columns]
 
     def predict_proba(self, X: Any) -> Floats:
-        """Probabilities (n, 2)."""
         scores = self._table.take(self.columns_, X) @ self.coef_[0]
         rows = np.column_stack([scores, self._table.gram(X) @ self._axes])
         return chances_of(self._model, rows)

@@ -135,7 +135,6 @@ METHODS: dict[str, Method] = {
 
 
 def made(method: Method, split: int, is_sparse: bool) -> Any:
-    """The classifier of a split."""
     module, _, name = method.path.partition(":")
     settings = dict(method.settings) if is_sparse else {**method.settings, **method.dense}
     if module in LIBRARIES:
@@ -223,7 +222,6 @@ def memory(name: str, process: int | str = "self") -> float:
 def run_cell(
     data: str, method: str, split: int, data_dir: str | None, seconds: float, gib: float
 ) -> dict[str, Any]:
-    """Figures of a cell, from its own process, or why it has none."""
     job = ["one", data, method, str(split), "--seconds", str(seconds)]
     job += [] if data_dir is None else ["--data-dir", data_dir]
     threads = ("OMP", "OPENBLAS", "MKL", "NUMBA")
@@ -301,7 +299,6 @@ def read(paths: Iterable[Path]) -> pd.DataFrame:
 
 
 def tables(*paths: Path) -> dict[str, list[str]]:
-    """The lines of the tables of the page, by their marks."""
     rows = read(paths)
     return {
         "wide sets": set_lines(rows),
@@ -341,7 +338,6 @@ JUDGED = ("error", "log_loss", "auc")
 
 
 def set_lines(rows: pd.DataFrame) -> list[str]:
-    """A table of each set: a row for each method."""
     lines: list[str] = []
     ended = endings(rows)
     for name in SETS:
@@ -467,7 +463,6 @@ def cost_lines(rows: pd.DataFrame) -> list[str]:
 
 
 def main() -> None:
-    """Measure, or print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     kinds = parser.add_subparsers(dest="what", required=True)
     run = kinds.add_parser("measure")

@@ -57,7 +57,6 @@ class _Looks(_ParamType):
     name = "looks"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Convert a text."""
         from boostsample.experiments.plan.plan import whole_number
 
         return whole_number("max_looks", value)
@@ -74,7 +73,6 @@ class _Values(_ParamType):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Any, ...]:
-        """Convert each value."""
         if isinstance(value, tuple):
             return value
         texts = split_names(str(value))

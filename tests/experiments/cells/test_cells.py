@@ -12,17 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostsample.experiments.cells.cell_file import (
-    LOOKS,
-    Cell,
-    DamagedCell,
-)
+from boostsample.experiments.cells.cell_file import LOOKS, Cell, DamagedCell
 from boostsample.experiments.cells.tasks import cell_key, task_groups
-from boostsample.experiments.cells.training import (
-    TrainingSplit,
-    TrainingWatch,
-    train_cell,
-)
+from boostsample.experiments.cells.training import TrainingSplit, TrainingWatch, train_cell
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.loop.booster import Booster

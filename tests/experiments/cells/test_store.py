@@ -19,7 +19,7 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Claims, FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.run.comparison import JobShare, Schedule
+from boostsample.experiments.run.comparison import Schedule
 from tests.experiments import small_runs
 from tests.experiments.small_runs import filled, timeless
 
@@ -186,8 +186,7 @@ def test_what_killed_processes_left_is_swept_away_later(tmp_path: Path) -> None:
 def test_shards_together_are_the_whole(
     prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    shares = (JobShare(index, 3) for index in (3, 1, 2))
-    ends = [filled(prepared, FolderStore(tmp_path), shard=share) for share in shares]
+    ends = [filled(prepared, FolderStore(tmp_path), shard=(index, 3)) for index in (3, 1, 2)]
     assert ends[0] is ends[1] is None
     assert timeless(ends[2]) == undisturbed
 
@@ -234,11 +233,11 @@ def test_claims_of_the_dead_are_removed_when_all_is_done(tmp_path: Path, living:
     path = foreign_claim(tmp_path, living.pid)
     other = foreign_claim(tmp_path, 1, "another machine").rename(tmp_path / "b.claim")
     foreign_claim(tmp_path, living.pid)
-    claims.release_all()
+    claims.close()
     assert sorted(tmp_path.iterdir()) == [path, other]
     living.kill()
     living.wait()
-    claims.release_all()
+    claims.close()
     assert sorted(tmp_path.iterdir()) == [other]  # it cannot be told whether its owner lives
 
 
@@ -295,7 +294,7 @@ def test_cells_of_another_process_are_waited_for(
     filled(prepared, first)
     task = tasks_of(prepared)[0]
     theirs = FolderStore(tmp_path)
-    cell = first.load(task)
+    cell = first.find(task.file_name)
     assert cell is not None
     claim = foreign_claim(tmp_path, living.pid).rename(
         tmp_path / "cells" / f"{task.file_name}.claim"

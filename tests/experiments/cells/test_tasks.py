@@ -14,7 +14,7 @@ from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan import variants as variants_module
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results import read_results
-from boostsample.experiments.run.comparison import JobShare
+from boostsample.experiments.run.comparison import share_of
 from boostsample.registry import make_strategy
 from boostsample.strategies import UniformNaive
 from tests.experiments.small_runs import prepared
@@ -202,10 +202,11 @@ def test_errors_are_taken_at_marks_charged_points_and_along_a_curve(data: Datase
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 30])
 def test_shards_are_a_partition_that_order_does_not_matter_to(count: int) -> None:
     all_keys = [f"{number:032x}" for number in np.random.default_rng(0).integers(0, 2**60, 20)]
-    shares = [JobShare(index, count).share_of(all_keys) for index in range(1, count + 1)]
+    shares, again = (
+        [share_of(listed, index, count) for index in range(1, count + 1)]
+        for listed in (all_keys, all_keys[::-1])
+    )
     assert set().union(*shares) == set(all_keys)
     assert sum(map(len, shares)) == len(all_keys)
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
-    assert [
-        JobShare(index, count).share_of(all_keys[::-1]) for index in range(1, count + 1)
-    ] == shares
+    assert again == shares

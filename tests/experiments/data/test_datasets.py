@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.data.datasets import (
-    load_dataset,
-)
+from boostsample.experiments.data.datasets import load_dataset
 
 NAN, INF = np.nan, np.inf
 

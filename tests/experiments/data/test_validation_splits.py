@@ -13,11 +13,7 @@ from boostsample.errors import SettingError
 from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.plan.grid import (
-    combined_grid,
-    grid_entries,
-    read_grid_file,
-)
+from boostsample.experiments.plan.grid import combined_grid, grid_entries, read_grid_file
 from boostsample.experiments.plan.plan import DataSource
 from boostsample.experiments.plan.prepared import prepare_all
 

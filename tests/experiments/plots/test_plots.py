@@ -29,9 +29,7 @@ from boostsample.experiments.plots.drawing import (
     strategy_panels,
     using_layout,
 )
-from boostsample.experiments.plots.log_ticks import (
-    LogTicks,
-)
+from boostsample.experiments.plots.log_ticks import LogTicks
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare
 from tests.experiments import fake_results

@@ -121,7 +121,7 @@ def test_a_run_that_ends_leaves_the_folder_to_one_that_holds_a_claim(tmp_path: P
     first, second = ResultsFolder(tmp_path / "new"), ResultsFolder(tmp_path / "new")
     stores = [one.begin(prepared) for one in (first, second)]
     stores[0].close()
-    assert stores[1].take(task_groups(prepared[0])[0][0])
+    assert stores[1].take(task_groups(prepared[0])[0][0].file_name)
     first.discard()
     assert {"plan.json", "cells"} == {*names(tmp_path / "new")}
     stores[1].close()

@@ -18,10 +18,7 @@ from boostsample.experiments.cells import tasks
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask
-from boostsample.experiments.cells.training import (
-    TrainingWatch,
-    train_cell,
-)
+from boostsample.experiments.cells.training import TrainingWatch, train_cell
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results

@@ -10,10 +10,7 @@ import pytest
 from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.cells.tasks import CellTask, task_groups
-from boostsample.experiments.cells.training import (
-    TrainingSplit,
-    warm_up_training,
-)
+from boostsample.experiments.cells.training import TrainingSplit, warm_up_training
 from boostsample.experiments.common.progress import ProgressDisplay
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare

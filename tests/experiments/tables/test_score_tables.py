@@ -15,10 +15,7 @@ from boostsample.experiments.results.titles import label_of
 from boostsample.experiments.run.comparison import compare
 from boostsample.experiments.tables.formats import to_csv
 from boostsample.experiments.tables.renamed import parse_new_names, renamed_results, renamed_tables
-from boostsample.experiments.tables.score_tables import (
-    chosen_strategies,
-    result_table,
-)
+from boostsample.experiments.tables.score_tables import chosen_strategies, result_table
 from boostsample.experiments.tables.tables import ScoreTable, mean_std
 from tests.experiments.fake_results import curve, results
 

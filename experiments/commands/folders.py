@@ -1,4 +1,4 @@
-"""The command `boostsample table`: prints results as text, Markdown, LaTeX or CSV."""
+"""The commands `table`, `validate` and `report`: what results folders hold, in words."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from boostsample.errors import SettingError
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import (
     deliver,
+    print_line,
     print_note,
     print_table,
     table_file,
 )
+
+_FORMATS = ("text", "markdown", "csv")
 
 
 @click.command()
@@ -102,7 +105,7 @@ def table(
     test cannot tell from it; a note below the table describes the test.
     """
     from boostsample.experiments.results.joined import joined_results
-    from boostsample.experiments.results.read_folder import metric_of_folders, read_results
+    from boostsample.experiments.results.read_folder import metric_of_folders
     from boostsample.experiments.results.run_curves import parse_levels
     from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.formats import FORMATS, one_by_one
@@ -119,10 +122,7 @@ def table(
         if name != "latex":
             raise SettingError(f"--width is a width of latex, got the format {name}; leave it out")
         render = one_by_one(partial(to_latex, width=parse_width(width)))
-    if measure.own is None:
-        folders = [read_results(folder) for folder in results]
-    else:
-        folders = [read_scored(folder, measure, data_dir) for folder in results]
+    folders = [read_scored(folder, measure, data_dir) for folder in results]
     tables = result_table(
         joined_results(folders),
         measure.name,
@@ -148,3 +148,69 @@ def table(
             print_table(score_table)
     else:
         deliver(render(tables), path, "tables")
+
+
+@click.command()
+@click.argument("validation", metavar="VALIDATION")
+@click.argument("test", metavar="[TEST]", required=False)
+@click.option(
+    "--format",
+    "form",
+    metavar="|".join(_FORMATS),
+    help="text, markdown, or csv (a line a strategy, with all digits).  [default: by the ending of "
+    "-o, else text]",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md or .csv file.")
+@options.overwrite_option
+def validate(
+    validation: str, test: str | None, form: str | None, output: str | None, overwrite: bool
+) -> None:
+    """Choose rounds and settings by validation, and print their test errors.
+
+    VALIDATION is a results folder of a comparison on X:validation=0.2, with any number of variants
+    of each strategy; TEST is one of the same strategies on X, which may be the same folder. For
+    each strategy and learner, in each setup of a grid, the number of stumps T and the variant with
+    the smallest smoothed validation error, mean over repetitions, are chosen ([BK10] 4.2: the mean
+    over the window from 4T/5 to 6T/5). The table has the choice, its smoothed test error at T, and
+    what it had spent. It says where the smallest error is at the end of the run, still falling.
+    TEST is not read to choose; without it, the choices alone are printed.
+    """
+    from boostsample.experiments.results.read_folder import read_results
+    from boostsample.experiments.results.validation import choose, score_choices
+    from boostsample.experiments.tables.formats import FORMATS
+    from boostsample.experiments.tables.validation_table import validation_csv, validation_tables
+
+    name, path = table_file(form, output, "the table", _FORMATS, overwrite=overwrite)
+    folder = read_results(validation)
+    choices = choose(folder)
+    tests = None if test is None else score_choices(choices, folder, read_results(test))
+    if name == "csv":
+        text = validation_csv(choices, tests)
+    else:
+        text = FORMATS[name].render(validation_tables(choices, tests))
+    deliver(text, path, "the table")
+
+
+@click.command()
+@click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
+@click.option("-o", "--output", required=True, metavar="FILE", help="The .html file to write.")
+@click.option(
+    "--title", metavar="TEXT", help="Its title.  [default: that of the grid, else the data sets]"
+)
+@options.overwrite_option
+@options.quiet_option
+def report(
+    results: tuple[str, ...], output: str, title: str | None, overwrite: bool, quiet: bool
+) -> None:
+    """Make a report of results folders that compare has written: one self-contained HTML file.
+
+    Several folders of different data sets or setups make one report. Folders may be incomplete.
+    """
+    from boostsample.experiments.common.progress import ProgressDisplay
+    from boostsample.experiments.report.html_report import check_report, make_report, write_report
+
+    path = check_report(output, overwrite=overwrite)
+    with ProgressDisplay(quiet) as display:
+        html = make_report(results, title, lambda stage: display(stage, 0, 0))
+        write_report(html, path)
+    print_line(f"report: {path}")
