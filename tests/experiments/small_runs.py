@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from boostsample import registry
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
@@ -37,11 +40,14 @@ def results(name: str = "digits") -> Results:
     return Results({"rounds": [2, 20], "weights": "uniform"}, comparison(name).table)
 
 
-def thirds(n_rows: int = 160, n_features: int = 6, seed: int = 3, **more: Any) -> Dataset:
-    """A table of three classes, which the first two columns tell."""
+def thirds(
+    n_rows: int = 160, n_features: int = 6, seed: int = 3, noise: float = 0.0, **more: Any
+) -> Dataset:
+    """A table of three classes, which the first two columns and some noise tell."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1], [-0.7, 0.7]).astype(np.int64)
+    total = X[:, 0] + X[:, 1] + noise * rng.normal(size=n_rows)
+    y = np.digitize(total, [-0.7, 0.7]).astype(np.int64)
     return Dataset("thirds", X, y, ("a", "b", "c"), **more)
 
 
@@ -57,13 +63,13 @@ def prepared_thirds(n_rounds: int, repeats: int, n_rows: int = 160) -> Prepared:
     return prepared(thirds(n_rows), names, marks=(3, n_rounds), repeats=repeats)
 
 
-def filled(setup: Prepared, store: Store, n_jobs: int = 1, **more: Any) -> Results | None:
-    """The results of a comparison that fills a store, trained in this process."""
+def filled(setup: Prepared, store: Store, n_jobs: int = 1, **more: Any) -> Any:
+    """The results of a comparison that fills a store, trained in this process; None of a share."""
     with open_backend("threading", n_jobs) as backend:
         return compare_all([setup], store, backend, **more)
 
 
-def rows_of_threads(setup: Prepared, n_jobs: int = 2) -> list[dict[str, Any]]:
+def rows_of_threads(setup: Prepared, n_jobs: int = 2) -> list[dict[str, str]]:
     """The result rows without their seconds, trained in this process."""
     return timeless(filled(setup, Store(), n_jobs))
 
@@ -90,7 +96,34 @@ def make_incomplete(folder: Path) -> None:
     (folder / "table.csv").unlink()
 
 
-def timeless(results: Results | None) -> list[dict[str, Any]]:
-    """The result rows without their seconds."""
-    rows = [] if results is None else results.rows
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+def timeless(results: Results | None) -> list[dict[str, str]]:
+    """All rows without their seconds, as text: NaN is not equal to itself."""
+    rows = [] if results is None else [*results.rows, *results.curves, *results.history]
+    return timeless_rows(rows)
+
+
+def timeless_rows(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [{key: str(row[key]) for key in row if key != "seconds"} for row in rows]
+
+
+def with_entry_points(
+    monkeypatch: pytest.MonkeyPatch, places: Mapping[str, Mapping[str, str]]
+) -> None:
+    """Have a distribution named my-desk with these places by group and name."""
+
+    def entry_points(group: str) -> list[EntryPoint]:
+        points = [EntryPoint(name, place, group) for name, place in places.get(group, {}).items()]
+        for point in points:
+            vars(point)["dist"] = SimpleNamespace(name="my-desk")
+        return points
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+
+
+def refused(error: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> str:
+    """The one line with which a call is refused."""
+    with pytest.raises(error) as raised:
+        call(*args, **options)
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)

@@ -13,12 +13,12 @@ import pytest
 from boostsample.experiments.cells.cell_file import Cell, read_cell_file
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.plan.prepared import Prepared
-from boostsample.experiments.results.read_folder import Results
 from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.loop.booster import Booster
 from boostsample.records import Stump
 from boostsample.step import Step
 from tests.experiments import small_runs
+from tests.experiments.small_runs import filled, timeless
 
 FEW, MANY = (5,), (5, 8)
 STRATEGIES = "uniform-naive:n_features=2,ucb,epsilon-greedy,mas-1q,mas-naive,laminating"
@@ -27,17 +27,6 @@ STRATEGIES = "uniform-naive:n_features=2,ucb,epsilon-greedy,mas-1q,mas-naive,lam
 def prepared_for(marks: tuple[int, ...], strategies: str = STRATEGIES, **more: Any) -> Prepared:
     settings = {"marks": marks, "repeats": 1, "history": True, **more}
     return small_runs.prepared("chess(d=4,n=40)", strategies, **settings)
-
-
-def filled(prepared: Prepared, store: Store) -> Results:
-    comparison = small_runs.filled(prepared, store)
-    assert comparison is not None
-    return comparison
-
-
-def timeless(results: Results) -> str:
-    rows = [*results.rows, *results.curves, *results.history]
-    return repr([{name: row[name] for name in row if name != "seconds"} for row in rows])
 
 
 def cells_of(folder: Path) -> dict[str, Cell]:

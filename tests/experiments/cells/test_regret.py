@@ -119,7 +119,6 @@ def test_a_cell_without_regret_is_trained_again() -> None:
     small_runs.filled(prepared_for(), store)
     for marks in ((3, 9), (3, 9, 20)):
         results = small_runs.filled(prepared_for(regret=0, marks=marks), store)
-        assert results is not None
         assert results.table["regret"].notna().all()
 
 

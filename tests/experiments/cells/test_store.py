@@ -31,7 +31,7 @@ def prepared() -> Prepared:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(prepared: Prepared) -> list[dict[str, Any]]:
+def undisturbed(prepared: Prepared) -> list[dict[str, str]]:
     return timeless(filled(prepared, Store()))
 
 
@@ -58,7 +58,7 @@ def count_training(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_folder_gives_the_rows_of_memory(
-    prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
+    prepared: Prepared, undisturbed: list[dict[str, str]], tmp_path: Path
 ) -> None:
     assert timeless(filled(prepared, FolderStore(tmp_path))) == undisturbed
     assert files(tmp_path) == sorted(task.file_name for task in tasks_of(prepared))
@@ -66,7 +66,7 @@ def test_a_folder_gives_the_rows_of_memory(
 
 def test_only_what_is_missing_is_trained(
     prepared: Prepared,
-    undisturbed: list[dict[str, Any]],
+    undisturbed: list[dict[str, str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -114,7 +114,7 @@ def renumber(path: Path) -> None:
 )
 def test_a_cell_that_cannot_be_used_is_set_aside_and_computed_again(
     prepared: Prepared,
-    undisturbed: list[dict[str, Any]],
+    undisturbed: list[dict[str, str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -142,7 +142,7 @@ def test_a_cell_that_cannot_be_used_is_set_aside_and_computed_again(
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_a_full_disk_stops_the_run_and_costs_only_the_cell_in_work(
     prepared: Prepared,
-    undisturbed: list[dict[str, Any]],
+    undisturbed: list[dict[str, str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     call: str,
@@ -184,7 +184,7 @@ def test_what_killed_processes_left_is_swept_away_later(tmp_path: Path) -> None:
 
 
 def test_shards_together_are_the_whole(
-    prepared: Prepared, undisturbed: list[dict[str, Any]], tmp_path: Path
+    prepared: Prepared, undisturbed: list[dict[str, str]], tmp_path: Path
 ) -> None:
     ends = [filled(prepared, FolderStore(tmp_path), shard=(index, 3)) for index in (3, 1, 2)]
     assert ends[0] is ends[1] is None
@@ -285,7 +285,7 @@ def test_a_claim_that_was_taken_over_is_not_taken_back(tmp_path: Path) -> None:
 
 def test_cells_of_another_process_are_waited_for(
     prepared: Prepared,
-    undisturbed: list[dict[str, Any]],
+    undisturbed: list[dict[str, str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     living: Any,

@@ -20,7 +20,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.data.table_reader import split_data_text
 from boostsample.experiments.results.read_folder import read_results
-from tests.experiments.small_runs import prepared
+from tests.experiments.small_runs import prepared, refused
 from tests.paths import ROOT
 
 NAN = np.nan
@@ -36,13 +36,6 @@ def _with_a_file() -> None:
 def npz(tmp_path: Path, **arrays: Any) -> Dataset:
     np.savez(tmp_path / "mine.npz", **arrays)
     return load_dataset(tmp_path / "mine.npz")
-
-
-def refused(error: type[Exception], says: str, call: Any, *args: Any, **options: Any) -> None:
-    with pytest.raises(error) as raised:
-        call(*args, **options)
-    assert says in str(raised.value)
-    assert "\n" not in str(raised.value)
 
 
 def test_a_file_must_exist_and_have_a_known_format() -> None:

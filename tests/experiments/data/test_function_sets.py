@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,12 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from boostsample import registry
 from boostsample.errors import BoostSampleError, DataError
 from boostsample.experiments.data.arrays import content_of_arrays, joined_parts
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.results.read_folder import read_results
 from tests.experiments.conftest import CommandLine
+from tests.experiments.small_runs import refused, with_entry_points
 
 FUNCTIONS = '''
 import numpy as np
@@ -112,10 +111,7 @@ def test_content_is_taken_as_it_is(file: str) -> None:
     ],
 )
 def test_faults(file: str, text: str, says: str) -> None:
-    with pytest.raises(BoostSampleError) as raised:
-        load_dataset(f"{file}:{text}")
-    assert says in str(raised.value)
-    assert "\n" not in str(raised.value)
+    refused(BoostSampleError, says, load_dataset, f"{file}:{text}")
 
 
 def test_compare_and_grids_take_them(cli: CommandLine) -> None:
@@ -146,10 +142,6 @@ def test_a_changed_function_is_noticed_by_its_data(cli: CommandLine) -> None:
     assert one.digest != read_results("one").settings_of(one.name)["sha256"]
 
 
-class _Distribution:
-    name = "my-desk"
-
-
 def line(n: int = 8) -> tuple[Any, Any]:
     """Points of a line.
 
@@ -160,14 +152,7 @@ def line(n: int = 8) -> tuple[Any, Any]:
 
 def test_entry_points(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     places = {"line": f"{__name__}:line", "gone": "no_such_module:x", "digits": f"{__name__}:line"}
-
-    def entry_points(group: str) -> list[Any]:
-        points = [EntryPoint(name, place, group) for name, place in places.items()]
-        for point in points:
-            vars(point)["dist"] = _Distribution()
-        return points * (group == "boostsample.datasets")
-
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    with_entry_points(monkeypatch, {"boostsample.datasets": places})
     data = load_dataset("line(n=12)")
     assert (data.name, data.X.shape) == ("line(n=12)", (12, 1))
     assert len(load_dataset("digits").y) == 1797

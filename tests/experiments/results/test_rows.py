@@ -1,33 +1,52 @@
-"""Rows of results: columns, curves that sum up the history, data frames, values and costs."""
+"""Rows of results: columns, curves, data frames, values and costs; tuning keeps the best."""
 
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.metrics import SCORED_METRICS
+from boostsample.experiments.plan.plan import Plan
+from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import Variant, parse_names
+from boostsample.experiments.plots.curves import comparison_figure
+from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.results.runs import (
     RESULT_COLUMNS,
     RESULT_SCHEMA,
     TABLE_COLUMNS,
     TABLE_SCHEMA,
+    Run,
 )
+from boostsample.experiments.results.write_folder import ResultsFolder
 from boostsample.experiments.run.comparison import compare
-from boostsample.experiments.tables.comparison_tables import looks_table
+from boostsample.experiments.tables.comparison_tables import looks_table, tuning_table
+from boostsample.experiments.tables.formats import to_text
+from boostsample.experiments.tables.score_tables import plain_table
 from boostsample.experiments.tables.tables import Table
 from boostsample.families import families_for
 from boostsample.history import markdown_table
+from boostsample.labels import encode, error_percent
+from boostsample.loop.booster import Booster
+from boostsample.models.model import Model
 from boostsample.records import family_infos
+from boostsample.registry import make_strategy
+from boostsample.step import Step
+from boostsample.strategy import Strategy, Stump
 from tests.experiments import small_runs
+from tests.experiments.small_runs import easy, thirds, timeless_rows, with_strategy
 from tests.paths import ROOT
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
@@ -36,10 +55,7 @@ MARKS = (2, 50, 100)
 
 @pytest.fixture(scope="module")
 def comparison() -> Results:
-    rng = np.random.default_rng(12)
-    X = rng.normal(size=(150, 7)).astype(np.float32)
-    y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=150), [-0.7, 0.7]).astype(np.int64)
-    data = Dataset("noisy", X, y, ("a", "b", "c"), n_train=100)
+    data = small_runs.thirds(150, 7, seed=12, noise=1.0, n_train=100)
     names = ["uniform-naive:n_features=2", "mas-naive", TUNED]
     return compare(data, strategies=names, rounds=MARKS, repeats=2, tune=True, history=True)
 
@@ -220,3 +236,206 @@ def test_strategies_see_what_a_value_costs() -> None:
     assert {info.cost for info in family_infos(families)} == {0.0}
     costs = {info.name: info.cost for info in on_demand}
     assert costs["identity"] < costs["hog"] < costs["hog-opponent"]
+
+
+SETTINGS = [f"arms=feature:epsilon={e}:n_features=2:pulls=2:reward_scale=1" for e in (0.05, 0.5, 1)]
+LABEL = "epsilon-greedy*:arms=feature:n_features=2:pulls=2:reward_scale=1"
+FEW_MARKS = (2, 4, 12)
+
+
+@pytest.fixture(scope="module")
+def data() -> Dataset:
+    return thirds(150, 7, seed=11, noise=0.3, n_train=100)
+
+
+@pytest.fixture(scope="module")
+def tuned_results(data: Dataset) -> Results:
+    return compare(data, plan_of(f"uniform-naive:n_features=2,{TUNED}", history=True))
+
+
+def plan_of(strategies: str, **settings: Any) -> Plan:
+    usual: dict[str, Any] = {"marks": FEW_MARKS, "repeats": 2, "tune": True, "weights": "uniform"}
+    return Plan(strategies=parse_names(strategies), **{**usual, **settings})
+
+
+def notes_of(tuned_results: Results) -> list[str]:
+    notes: list[str] = tuned_results.settings["data_sets"][0]["notes"]
+    return notes
+
+
+def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[str, Any]], Model]]:
+    """Train every setting of TUNED by the loop itself: history rows and model."""
+    train, _ = data.split(repetition, seed)
+    families = prepare(data, plan_of("full")).families
+    runs = []
+    for epsilon in (0.05, 0.5, 1):
+        settings = {
+            "arms": "feature",
+            "n_features": 2,
+            "pulls": 2,
+            "epsilon": epsilon,
+            "reward_scale": 1,
+        }
+        variant = Variant("epsilon-greedy", settings)
+        booster = Booster(
+            FeatureBank.build(families, data.X, train),
+            train,
+            encode(data.y[train], 3),
+            make_strategy("epsilon-greedy", **settings),
+            n_rounds=12,
+            weight_init="uniform",
+            rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
+        )
+        rounds = [booster.next_round() for _ in range(12)]
+        model = Model(families, [term for boosted in rounds for term in boosted.terms], 3)
+        runs.append(([boosted.rows[0] for boosted in rounds], model))
+    return runs
+
+
+def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, tuned_results: Results) -> None:
+    for repetition in range(2):
+        _, test = data.split(repetition, 0)
+        runs = by_hand(data, repetition, 0)
+        finals = [history[-1]["log10_loss"] for history, _ in runs]
+        assert len(set(finals)) == 3
+        best = finals.index(min(finals))
+        history, model = runs[best]
+        wanted = []
+        for name, share in ((LABEL, 1), (f"{LABEL} charged", 3)):
+            for mark in FEW_MARKS:
+                n = mark // share
+                paid = [history] if share == 1 else [rows for rows, _ in runs]
+                scores = model.decision_function(data.X[test], n)
+                wrong = error_percent(scores, data.y[test])
+                others = {
+                    name: metric(scores, data.y[test], None)
+                    for name, metric in SCORED_METRICS.items()
+                    if name in RESULT_COLUMNS
+                }
+                wanted.append(
+                    {
+                        "data": "thirds",
+                        "strategy": name,
+                        "settings": SETTINGS[best],
+                        "learner": "stump",
+                        "budget": "default",
+                        "weight_init": "uniform",
+                        "bank": "memory",
+                        "repetition": repetition,
+                        "stumps": mark,
+                        "log10_loss": history[n - 1]["log10_loss"] if n else math.nan,
+                        "test_error": wrong if n else math.nan,
+                        "looks": sum(row["looks_search"] for rows in paid for row in rows[:n]),
+                        **(others if n else dict.fromkeys(others, math.nan)),
+                    }
+                )
+        ours = [
+            row
+            for row in tuned_results.rows
+            if "*" in row["strategy"] and row["repetition"] == repetition
+        ]
+        assert [tuple(row) for row in ours] == [RESULT_COLUMNS] * 6
+        # The coefficients of a model are alpha to about 16 digits.
+        losses = [[row["log_loss"] for row in rows] for rows in (ours, wanted)]
+        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-14)
+        same = [
+            [{name: row[name] for name in row if name != "log_loss"} for row in rows]
+            for rows in (ours, wanted)
+        ]
+        assert timeless_rows(same[0]) == timeless_rows(same[1])
+        assert [math.isnan(row["log10_loss"]) for row in ours] == [False] * 3 + [True, False, False]
+
+
+def loss_of(run: Run) -> list[float]:
+    losses: list[float] = run.cell.loss.tolist()
+    return losses
+
+
+def test_test_data_choose_nothing(data: Dataset, tuned_results: Results) -> None:
+    y = data.y.copy()
+    y[100:] = y[100:][::-1]
+    other = compare(Dataset(data.name, data.X, y, data.classes, n_train=100), plan_of(TUNED))
+    for tuned_run, before in zip(other.runs, tuned_results.runs[2:], strict=True):
+        assert (loss_of(tuned_run), tuned_run.trained) == (loss_of(before), before.trained)
+    assert [r["test_error"] for r in other.rows] != [
+        r["test_error"] for r in tuned_results.rows[6:]
+    ]
+
+
+class Same(Strategy):
+    """Searches the same feature whatever its settings, after a while."""
+
+    def __init__(self, x: int = 1, wait: float = 0.0) -> None:
+        self.x = x
+        self.wait = wait
+
+    def choose(self, step: Step) -> Stump:
+        time.sleep(self.wait)
+        return step.search([step.round % 3], step.draw(step.n_examples)).best()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("same:x=5|3|4", "x=5"),
+        ("same:wait=0.01|0", "wait=0.01"),  # the second ends first
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [1, 4])
+def test_the_first_setting_wins_a_tie(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, text: str, kept: str, n_jobs: int
+) -> None:
+    with_strategy(monkeypatch, "same", Same)
+    (tuned_run,) = compare(data, plan_of(text, repeats=1, n_jobs=n_jobs)).runs
+    assert tuned_run.tuning is not None
+    assert len(set(tuned_run.tuning.losses)) == 1
+    assert tuned_run.trained.settings_text == kept
+
+
+def test_training_that_ends_early_charges_what_it_took() -> None:
+    plan = plan_of("uniform-1q:n_features=none|1", marks=(1, 3, 30), repeats=1)
+    tuned_results = compare(easy(), plan)
+    tuned, charged = tuned_results.rows[:3], tuned_results.rows[3:]
+    assert {row["looks"] for row in tuned} == {30}
+    assert [row["looks"] for row in charged] == [0, 60, 60]
+    assert {row["log10_loss"] for row in charged[1:]} == {tuned[0]["log10_loss"]}
+    assert "uniform-1q*: training ended early" in notes_of(tuned_results)[-1]
+    comparison_figure(tuned_results)
+
+
+def test_tables_have_both_columns_and_the_choice(tuned_results: Results) -> None:
+    loss = plain_table(tuned_results, "loss")
+    assert loss.header == ("stumps", "uniform-naive:n_features=2", LABEL, f"{LABEL} charged")
+    assert loss.rows[0][-1] == "-"
+    assert "-" not in [cell for row in loss.rows[1:] for cell in row]
+    looks = {row[0]: row[1:-1] for row in looks_table(tuned_results).rows}
+    assert looks[LABEL] == ("1,000", "200", "0", "100")
+    assert looks[f"{LABEL} charged"] == ("3,000", "600", "0", "300")
+    table = tuning_table(tuned_results)
+    assert table is not None
+    kept = [tuned_run.trained.settings_text for tuned_run in tuned_results.runs[2:]]
+    assert {row[2]: row[3] for row in table.rows} == {s: str(kept.count(s)) for s in kept}
+    assert {row[:2] for row in table.rows} == {(LABEL, "3")}
+    assert "after 12 stumps, in 2 repetitions" in to_text(table)
+    (note,) = notes_of(tuned_results)
+    assert f"3 for {LABEL}" in note
+    assert "smallest training loss after 12 stumps" in note
+
+
+def test_the_folder_records_grid_choice_and_every_final_loss(
+    tuned_results: Results, tmp_path: Path
+) -> None:
+    with ResultsFolder(tmp_path / "new") as folder:
+        folder.write(tuned_results)
+    saved = read_results(tmp_path / "new")
+    assert timeless_rows(saved.rows) == timeless_rows(tuned_results.rows)
+    _, tuned = saved.settings["data_sets"][0]["strategies"]
+    assert (tuned["strategy"], tuned["grid"]) == (LABEL, SETTINGS)
+    for search, tuned_run in zip(tuned["tuning"], tuned_results.runs[2:], strict=True):
+        best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
+        assert search["kept"] == SETTINGS[best] == tuned_run.trained.settings_text
+        assert search["final_log10_loss"][best] == tuned_run.final_loss
+        assert search["looks"] == 3 * sum(
+            tuned_run.looks[purpose] for purpose in ("search", "modelling")
+        )
+    assert saved.settings["data_sets"][0]["notes"] == notes_of(tuned_results)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from boostsample import registry
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.metrics import (
@@ -29,6 +27,7 @@ from boostsample.experiments.tables.score_tables import result_table
 from boostsample.labels import error_percent
 from tests.experiments.conftest import CommandLine
 from tests.experiments.pages import Page
+from tests.experiments.small_runs import with_entry_points
 
 CHESS = "chess(d=3,J=3,L=3,n=200)"
 FILE = """
@@ -193,12 +192,7 @@ def test_faults(cli: CommandLine, name: str, message: str) -> None:
 
 
 def test_a_metric_of_another_distribution(monkeypatch: pytest.MonkeyPatch) -> None:
-    def entry_points(group: str) -> list[Any]:
-        return [EntryPoint("spread", f"{__name__}:spread", group)] * (
-            group == "boostsample.metrics"
-        )
-
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    with_entry_points(monkeypatch, {"boostsample.metrics": {"spread": f"{__name__}:spread"}})
     metric = metric_named("spread")
     assert (metric.title, metric.better, metric.decimals) == ("spread of scores", 0, 1)
     assert own_score(metric, np.array([0, 1]), np.array([[1.0], [4.0]])) == 3.0
