@@ -17,8 +17,6 @@ from boostsample.experiments.commands.shared.printing import (
     table_file,
 )
 
-_FORMATS = ("text", "markdown", "csv")
-
 
 @click.command()
 @click.argument("results", metavar="RESULTS...", nargs=-1, required=True)
@@ -41,16 +39,11 @@ _FORMATS = ("text", "markdown", "csv")
     help="Axis on which strategies are compared, and levels, as in looks=6e6,6e7.  [default: "
     "stumps, at the marks of the results; the others at the fewest spent there]",
 )
-@click.option(
-    "--format",
-    "form",
-    metavar="text|markdown|latex|csv",
-    help="text, markdown, latex (with booktabs) or csv (a line an entry, with all digits and "
-    "p-values).  [default: by the ending of -o, else text]",
+@options.format_option(
+    "text|markdown|latex|csv",
+    "text, markdown, latex (with booktabs) or csv (a line an entry, with all digits and p-values)",
 )
-@click.option(
-    "--uncharged", is_flag=True, help="Leave out tuned strategies that pay for their tuning."
-)
+@options.uncharged_option
 @click.option(
     "--strategies",
     metavar="A,B",
@@ -153,12 +146,8 @@ def table(
 @click.command()
 @click.argument("validation", metavar="VALIDATION")
 @click.argument("test", metavar="[TEST]", required=False)
-@click.option(
-    "--format",
-    "form",
-    metavar="|".join(_FORMATS),
-    help="text, markdown, or csv (a line a strategy, with all digits).  [default: by the ending of "
-    "-o, else text]",
+@options.format_option(
+    "text|markdown|csv", "text, markdown, or csv (a line a strategy, with all digits)"
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md or .csv file.")
 @options.overwrite_option
@@ -180,7 +169,9 @@ def validate(
     from boostsample.experiments.tables.formats import FORMATS
     from boostsample.experiments.tables.validation_table import validation_csv, validation_tables
 
-    name, path = table_file(form, output, "the table", _FORMATS, overwrite=overwrite)
+    name, path = table_file(
+        form, output, "the table", ("text", "markdown", "csv"), overwrite=overwrite
+    )
     folder = read_results(validation)
     choices = choose(folder)
     tests = None if test is None else score_choices(choices, folder, read_results(test))

@@ -307,9 +307,6 @@ def predict(
         sys.stderr.write(f"wrong: {error:.2f} % of {len(frame):,} rows\n")
 
 
-_FORMATS = ("text", "markdown", "csv")
-
-
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("table", metavar="TABLE")
@@ -318,12 +315,8 @@ _FORMATS = ("text", "markdown", "csv")
     metavar="COLUMN",
     help="The column of TABLE with the true classes; svmlight and .npz files may hold them.",
 )
-@click.option(
-    "--format",
-    "form",
-    metavar="|".join(_FORMATS),
-    help="text, markdown, or csv (a line a number, with all digits).  [default: by the ending of "
-    "-o, else text]",
+@options.format_option(
+    "text|markdown|csv", "text, markdown, or csv (a line a number, with all digits)"
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a .txt, .md or .csv file.")
 @click.option(
@@ -351,7 +344,9 @@ def evaluate(
     from boostsample.experiments.plots.explained import reliability_figure
     from boostsample.experiments.tables.formats import FORMATS
 
-    name, place = table_file(form, output, "the tables", _FORMATS, overwrite=overwrite)
+    name, place = table_file(
+        form, output, "the tables", ("text", "markdown", "csv"), overwrite=overwrite
+    )
     drawing = None if picture is None else check_picture(picture, overwrite=overwrite)
     judged = evaluation(BoostSampleClassifier.load(model), table, target)
     if name == "text" and place is None:

@@ -60,9 +60,7 @@ _PICTURES = {
     metavar="stumps|looks|values_computed|cost|seconds=LEVEL",
     help="With an axis of the grid in --against: where the values of its curves are taken.",
 )
-@click.option(
-    "--uncharged", is_flag=True, help="Leave out tuned strategies that pay for their tuning."
-)
+@options.uncharged_option
 @click.option(
     "--stumps",
     type=int,

@@ -214,8 +214,8 @@ def _runs_record(budgets: Sequence[int], runs: Sequence[Run]) -> dict[str, Any]:
             "repetition": run.repetition,
             "kept": run.trained.settings_text,
             "final_log10_loss": list(run.tuning.losses),
-            "looks": run.tuning.looks["search"] + run.tuning.looks["modelling"],
-            "seconds": run.tuning.seconds,
+            "looks": run.tuning.total.looks,
+            "seconds": run.tuning.total.seconds,
         }
         for run in runs
         if run.tuning is not None

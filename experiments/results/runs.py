@@ -89,16 +89,21 @@ def table_frame(
 class Spent(NamedTuple):
     """What a run, or all runs of a tuning, have spent so far."""
 
-    looks: int  # for search and modelling
-    seconds: float  # of training
-    values: int  # feature values computed
-    cost: float  # nominal seconds of training
+    search: int = 0  # looks, for each of `LOOKS`
+    modelling: int = 0
+    finish: int = 0
+    seconds: float = 0.0  # of training
+    values: int = 0  # feature values computed
+    cost: float = 0.0  # nominal seconds of training
+
+    @property
+    def looks(self) -> int:
+        """Looks for search and modelling."""
+        return self.search + self.modelling
 
     def plus(self, other: Spent) -> Spent:
         """Both together."""
-        looks, seconds, values, cost = other
-        times = self.seconds + seconds, self.values + values, self.cost + cost
-        return Spent(self.looks + looks, *times)
+        return Spent(*map(sum, zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True)
@@ -111,9 +116,7 @@ class TuningRuns:
 
     losses: tuple[float, ...]  # final log10 losses, in the order of the tuning grid
     budget: int  # looks per search, summed over the runs
-    looks: dict[str, int]  # in all rounds, for each of `LOOKS`
-    seconds: float  # of training
-    values: int  # computed
+    total: Spent  # in all rounds
     spent: dict[int, Spent]
 
 
@@ -157,29 +160,18 @@ class Run:
         return self.cell.loss_at[self.n_rounds]
 
     @property
-    def looks(self) -> dict[str, int]:
-        """Looks in all rounds, for each of `LOOKS`."""
-        return {purpose: int(self.cell.looks(purpose)[-1]) for purpose in LOOKS}
-
-    @property
-    def seconds(self) -> float:
-        """Training time, without evaluation."""
-        return float(self.cell.seconds[-1])
-
-    @property
-    def values(self) -> int:
-        """Feature values computed in all rounds."""
-        return self.spent_at(self.n_rounds).values
+    def total(self) -> Spent:
+        """What it has spent in all rounds."""
+        return self.spent_at(self.n_rounds)
 
     def spent_at(self, stumps: int) -> Spent:
         """What it has spent for a number of stumps, or for all."""
         if not stumps:
-            return Spent(0, 0.0, 0, 0.0)
+            return Spent()
         at = min(stumps, self.n_rounds) - 1
-        looks = sum(int(self.cell.looks(purpose)[at]) for purpose in LOOKS if purpose != "finish")
+        looks = (int(self.cell.looks(purpose)[at]) for purpose in LOOKS)
         values = int(self.cell.summed("values_computed")[at])
-        seconds, cost = float(self.cell.seconds[at]), float(self.cell.cost[at])
-        return Spent(looks, seconds, values, cost)
+        return Spent(*looks, float(self.cell.seconds[at]), values, float(self.cell.cost[at]))
 
     def table_rows(self, marks: Sequence[int]) -> Iterator[dict[str, Any]]:
         """The rows up to the last mark, with `TABLE_COLUMNS`, ascending in stumps.
@@ -265,12 +257,11 @@ def kept_run(
     best: Run | None = None
     setup = setup_columns(plan)
     losses: list[float] = []
-    missing, seconds, values = 0, 0.0, 0
-    looks: dict[str, int] = dict.fromkeys(LOOKS, 0)
+    missing, total = 0, Spent()
     marks, n_runs = plan["rounds"], len(search["files"])
     points = points_to_score(marks, n_runs, plan.get("score_every"))
     shared = {*(mark // n_runs for mark in marks), *curve_points(marks[-1])}
-    spent = {stumps: Spent(0, 0.0, 0, 0.0) for stumps in shared if n_runs * stumps <= marks[-1]}
+    spent = {stumps: Spent() for stumps in shared if n_runs * stumps <= marks[-1]}
     entries = zip(variant.trained, search["budgets"], search["files"], strict=True)
     for trained, budget, file in entries:
         cell = load(file)
@@ -283,13 +274,11 @@ def kept_run(
         if best is None or run.final_loss < best.final_loss:
             best = run
         losses.append(run.final_loss)
-        seconds, values = seconds + run.seconds, values + run.values
-        looks = {purpose: looks[purpose] + run.looks[purpose] for purpose in LOOKS}
+        total = total.plus(run.total)
         for stumps, so_far in spent.items():
             spent[stumps] = so_far.plus(run.spent_at(stumps))
     if missing or best is None:
         return None, missing
     if n_runs > 1:
-        budget = sum(search["budgets"])
-        best.tuning = TuningRuns(tuple(losses), budget, looks, seconds, values, spent)
+        best.tuning = TuningRuns(tuple(losses), sum(search["budgets"]), total, spent)
     return best, 0

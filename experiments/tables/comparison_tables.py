@@ -22,7 +22,7 @@ def looks_table(results: Results) -> Table:
     """
     rows = []
     several = results.settings["learner"] != STUMP
-    on_demand = any(run.values for run in results.runs)
+    on_demand = any(run.total.values for run in results.runs)
     for label, runs in runs_by_strategy(results.runs).items():
         n_rounds = sum(run.n_rounds for run in runs)
         totals = (sum(run.cell.n_searches for run in runs), sum(run.cell.n_terms for run in runs))
@@ -44,13 +44,14 @@ def looks_table(results: Results) -> Table:
 
 
 def _spent(runs: Sequence[Run | TuningRuns], n_rounds: int, on_demand: bool) -> tuple[str, ...]:
-    values = [f"{sum(run.values for run in runs) / n_rounds:,.0f}"] if on_demand else []
+    totals = [run.total for run in runs]
+    values = [f"{sum(of.values for of in totals) / n_rounds:,.0f}"] if on_demand else []
     kinds = {run.cell.facts.get("budget_kind", "") for run in runs if isinstance(run, Run)}
     return (
         " ".join([f"{statistics.fmean(run.budget for run in runs):,.0f}", *filter(None, kinds)]),
-        *(f"{sum(run.looks[purpose] for run in runs) / n_rounds:,.0f}" for purpose in LOOKS),
+        *(f"{sum(getattr(of, p) for of in totals) / n_rounds:,.0f}" for p in LOOKS),
         *values,
-        f"{1000 * sum(run.seconds for run in runs) / n_rounds:.2f}",
+        f"{1000 * sum(of.seconds for of in totals) / n_rounds:.2f}",
     )
 
 

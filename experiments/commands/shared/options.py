@@ -172,6 +172,19 @@ plot_option = click.option(
     "--plot", metavar="FILE", help="Plot the curves to an .svg, .png or .pdf file."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print results and errors only.")
+uncharged_option = click.option(
+    "--uncharged", is_flag=True, help="Leave out tuned strategies that pay for their tuning."
+)
+
+
+def format_option(names: str, described: str) -> Callable[[Command], Command]:
+    """The decorator of the option for the format of tables."""
+    return click.option(
+        "--format",
+        "form",
+        metavar=names,
+        help=f"{described}.  [default: by the ending of -o, else text]",
+    )
 
 
 def check_data_dir(data_dir: str | None, scores_anew: bool) -> None:

@@ -222,7 +222,7 @@ def test_a_limit_of_looks_gives_the_same_bits_straight_or_resumed(
     assert run.cell.about["stopped"] == ("" if share > 1 else f"max_looks={looks:,} is reached")
     np.testing.assert_array_equal(run.cell.arrays["edge"], cell.arrays["edge"][:trained])
     last = next(row for row in straight.rows if row["stumps"] == 8)
-    assert last["looks"] == run.spent_at(trained)[0]
+    assert last["looks"] == run.spent_at(trained).looks
     assert last["log10_loss"] == run.cell.loss_at[trained]
 
 

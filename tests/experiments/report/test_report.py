@@ -183,7 +183,7 @@ def test_what_was_compared_is_told(page: Page, folder: Path) -> None:
     assert sum(int(row[3][0]) for row in kept.rows[1:]) == 3
     looks = page.table("digits", "Looks per round").column("search")
     runs = [run for run in read_runs(folder)["digits"] if run.variant.name == "laminating"]
-    spent = sum(run.looks["search"] for run in runs) / sum(run.n_rounds for run in runs)
+    spent = sum(run.total.search for run in runs) / sum(run.n_rounds for run in runs)
     assert looks["laminating:scheme=distinct"][0] == f"{spent:,.0f}"
 
 

@@ -435,7 +435,5 @@ def test_the_folder_records_grid_choice_and_every_final_loss(
         best = search["final_log10_loss"].index(min(search["final_log10_loss"]))
         assert search["kept"] == SETTINGS[best] == tuned_run.trained.settings_text
         assert search["final_log10_loss"][best] == tuned_run.final_loss
-        assert search["looks"] == 3 * sum(
-            tuned_run.looks[purpose] for purpose in ("search", "modelling")
-        )
+        assert search["looks"] == 3 * tuned_run.total.looks
     assert saved.settings["data_sets"][0]["notes"] == notes_of(tuned_results)
