@@ -103,7 +103,7 @@ class Spent(NamedTuple):
 
     def plus(self, other: Spent) -> Spent:
         """Both together."""
-        return Spent(*map(sum, zip(self, other, strict=True)))
+        return Spent._make(a + b for a, b in zip(self, other, strict=True))
 
 
 @dataclass(frozen=True)
@@ -169,9 +169,10 @@ class Run:
         if not stumps:
             return Spent()
         at = min(stumps, self.n_rounds) - 1
-        looks = (int(self.cell.looks(purpose)[at]) for purpose in LOOKS)
+        looks = [int(self.cell.looks(purpose)[at]) for purpose in LOOKS]
         values = int(self.cell.summed("values_computed")[at])
-        return Spent(*looks, float(self.cell.seconds[at]), values, float(self.cell.cost[at]))
+        times = float(self.cell.seconds[at]), values, float(self.cell.cost[at])
+        return Spent._make((*looks, *times))
 
     def table_rows(self, marks: Sequence[int]) -> Iterator[dict[str, Any]]:
         """The rows up to the last mark, with `TABLE_COLUMNS`, ascending in stumps.
