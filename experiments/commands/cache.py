@@ -16,8 +16,7 @@ from boostsample.experiments.commands.shared.printing import print_line
 if TYPE_CHECKING:
     from boostsample.banks.cache_folder import CacheEntry
 
-_SHORT = 12
-"""Displayed characters of a key; commands take any unambiguous beginning of it."""
+_SHORT = 12  # displayed characters of a key; commands take any unambiguous beginning of it
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 
 from boostsample.errors import BoostSampleError, DataError, SettingError, shortened
 
-_MOST = 900
-"""Most characters of several errors together, below what a message may have."""
-_LEAST = 100
-"""Characters of each of them that are shown at least."""
+_MOST = 900  # most characters of several errors together, below what a message may have
+_LEAST = 100  # characters of each of them that are shown at least
 
 
 class Faults:

@@ -17,8 +17,7 @@ from boostsample.experiments.common.streams import EscapedStream, unescaped
 Progress = Callable[[str, int, int], None]
 """Called in the calling thread, about ten times a second: the stage, done, total."""
 
-_PAUSE = 10.0
-"""Seconds between two lines of progress where there is no terminal."""
+_PAUSE = 10.0  # seconds between two lines of progress where there is no terminal
 
 
 def duration_text(seconds: float) -> str:

@@ -15,8 +15,7 @@ from boostsample.experiments.data.dataset import DataContent, Dataset
 from boostsample.experiments.data.table_reader import number_classes
 from boostsample.labels import class_values
 
-_SEED_NAME = "arrays"
-"""`Dataset.seed_name` of all arrays in memory."""
+_SEED_NAME = "arrays"  # `Dataset.seed_name` of all arrays in memory
 
 
 def dataset_of_arrays(X: Any, y: Any, name: str = "data") -> Dataset:

@@ -49,16 +49,13 @@ TABLE_OPTIONS = {
 }
 """Options of each kind of tables, see `TableOptions`."""
 
-_CHUNK = 2**20
-"""Fields of a text file that are Python objects at the same time."""
-_WIDE = 1000
-"""Columns of numbers from which on a table is kept as a matrix."""
+_CHUNK = 2**20  # fields of a text file that are Python objects at the same time
+_WIDE = 1000  # columns of numbers from which on a table is kept as a matrix
 _UNNAMED = re.compile(r"\s*|Unnamed: [0-9].*|__index_level_[0-9]+__")
 """Names of columns without one, in files and as pandas and pyarrow write them."""
 _PLAIN_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?")
 _NUMBER = r"^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?$"
-_FEW_TEXTS = 0.1
-"""Share of the values of a column, at most, that are taken for typos among numbers."""
+_FEW_TEXTS = 0.1  # share of the values of a column, at most, that are taken for typos among numbers
 _DATE = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?$"
 """Dates of ISO 8601, with or without a time of the day."""
 

@@ -15,8 +15,7 @@ from boostsample.experiments.tables.formats import guarded_text
 from boostsample.experiments.tables.tables import ScoreTable
 
 _BINS = 10
-_SHOWN = 20
-"""Most classes of a confusion table as text."""
+_SHOWN = 20  # most classes of a confusion table as text
 
 
 @dataclass(frozen=True)

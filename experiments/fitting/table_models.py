@@ -44,20 +44,15 @@ from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
 from boostsample.registry import column_families, default_families, make_objective
 
-_TRIED_ROWS = 200
-"""Rows of each class that a dry run trains on."""
+_TRIED_ROWS = 200  # rows of each class that a dry run trains on
 _FOLDS = 5
-_CROSS_CHECKED = 1000
-"""Most rows of a table whose held-out score takes five fits."""
-_FEWEST_IDS = 20
-"""Fewer rows than these may well have different values."""
+_CROSS_CHECKED = 1000  # most rows of a table whose held-out score takes five fits
+_FEWEST_IDS = 20  # fewer rows than these may well have different values
 _ID = re.compile(r"(?i:(^|[ _.-])(id|key|index|row|no|nr|number)$)|[a-z]I[dD]$")
 """Names of columns of ids."""
 _IN_PYTHON = "predict in Python with BoostSampleClassifier.load(...).predict(X)"
-_BLOCK, _LISTED = 4096, 20
-"""Columns to look at together, and names that a note lists."""
-_SHOWN = 8
-"""Names that a description lists before it says how many more there are."""
+_BLOCK, _LISTED = 4096, 20  # columns to look at together, and names that a note lists
+_SHOWN = 8  # names that a description lists before it says how many more there are
 
 
 @dataclass(frozen=True)

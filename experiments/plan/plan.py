@@ -43,8 +43,7 @@ from boostsample.threads import n_threads
 
 MH = "mh"
 """The objective of plans that name none: discrete AdaBoost.MH."""
-_LEAST_GROWTH = 0.01
-"""Percent of growth between two scores; there would be too many points below."""
+_LEAST_GROWTH = 0.01  # percent of growth between two scores; there would be too many points below
 AXES = ("learner", "objective", "learning_rate", "smoothing", "weights", "bank", "budget")
 """Settings of which a plan may have several values; the last one varies fastest in its setups."""
 LIMITS = ("max_seconds", "max_looks", "max_cost")

@@ -188,13 +188,10 @@ BANDS = {
 _WIDTH = 10.0
 _PANEL, _SMALL_PANEL = 3.0, 1.9
 """Least widths of panels. All lengths are in inches where letters have 10 points."""
-_LETTER = 0.075
-"""Width of a letter in legends."""
+_LETTER = 0.075  # width of a letter in legends
 _HANDLE = 0.62
-_SHAPE = 0.7
-"""Largest height of a panel over its width."""
-_LONG_BAND = 0.1
-"""A log axis has no band that reaches below this part of the lowest mean."""
+_SHAPE = 0.7  # largest height of a panel over its width
+_LONG_BAND = 0.1  # a log axis has no band that reaches below this part of the lowest mean
 _Arguments = ParamSpec("_Arguments")
 
 

@@ -28,22 +28,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LONGEST_SIDE = 4096
-"""Most pixels of a side of an image that members are drawn over."""
+_LONGEST_SIDE = 4096  # most pixels of a side of an image that members are drawn over
 
-_MOST_PROBES = 4096
-"""Images with more pixels are probed in squares of pixels."""
-_CHUNK_PIXELS = 1 << 23
-"""Pixels of changed images in memory at a time."""
+_MOST_PROBES = 4096  # images with more pixels are probed in squares of pixels
+_CHUNK_PIXELS = 1 << 23  # pixels of changed images in memory at a time
 _RISES = np.array([0.78, 0.05, 0.10])
 _FALLS = np.array([0.02, 0.30, 0.80])
 """A red and a blue that colour-blind readers can distinguish."""
 _PER_ROW = 8
-_LETTERS = 24
-"""Longest line below a picture."""
+_LETTERS = 24  # longest line below a picture
 _TRIES = 8
-_MEMBERS = 1000
-"""Default size of families with a setting ``n_members``."""
+_MEMBERS = 1000  # default size of families with a setting ``n_members``
 
 
 def member_changes(

@@ -13,8 +13,7 @@ from matplotlib.ticker import Formatter, LogLocator, MaxNLocator
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _DIGITS = ((1,), (1, 2, 5), (1, 3), tuple(range(1, 10)))
 """First digits of the ticks, the preferred ones first."""
-_LEAST, _MOST = 3, 9
-"""Numbers of ticks."""
+_LEAST, _MOST = 3, 9  # numbers of ticks
 
 
 def tick_name(value: float, *, powers: bool) -> str:

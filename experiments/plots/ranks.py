@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LINE = 0.28
-"""Height of a line of 10 points in inches, the unit of the vertical axis."""
+_LINE = 0.28  # height of a line of 10 points in inches, the unit of the vertical axis
 
 
 def rank_bars(mean_ranks: NDArray[np.float64], difference: float) -> list[tuple[int, int]]:

@@ -66,10 +66,8 @@ Entries of tables of words keep their line breaks.
 
 _TEMPLATE = Path(__file__).with_name("report.html.j2")
 _WORDS = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
-_MOST_COLUMNS = 6
-"""With more columns, all tables of a data set are transposed."""
-_MOST_TIED = 4
-"""Strategies that an entry of the summary names, beside the best one."""
+_MOST_COLUMNS = 6  # with more columns, all tables of a data set are transposed
+_MOST_TIED = 4  # strategies that an entry of the summary names, beside the best one
 _NOT_SHOWN = re.compile(r"<\?xml[^>]*>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>", re.DOTALL)
 _LOG = logging.getLogger(__name__)
 

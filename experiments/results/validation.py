@@ -40,10 +40,8 @@ _SAME = {
     "families": "families",
 }
 """Settings that the two results must share, in words."""
-_Variant = tuple[str, str, str]
-"""Strategy, its label with settings, and learner."""
-_ErrorCurves = Sequence[Mapping[int, float]]
-"""Errors by number of stumps, for each repetition."""
+_Variant = tuple[str, str, str]  # strategy, its label with settings, and learner
+_ErrorCurves = Sequence[Mapping[int, float]]  # errors by number of stumps, for each repetition
 
 
 @dataclass(frozen=True)

@@ -38,10 +38,8 @@ from boostsample.threads import n_threads
 BACKENDS = ("threading", "serial", "loky", "dask", "dask://HOST:PORT")
 """Names of backends."""
 
-_STOPPED = 5.0
-"""Seconds after which a stopped worker process is replaced."""
-_IDLE = 20.0
-"""Seconds after which a process without a cell ends; the next cell starts it again."""
+_STOPPED = 5.0  # seconds after which a stopped worker process is replaced
+_IDLE = 20.0  # seconds after which a process without a cell ends; the next cell starts it again
 _KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _OF_TERMINAL = [getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)]
 """Signals that a terminal sends to all processes of a command."""

@@ -32,10 +32,8 @@ _CONNECT, _WORKERS = 20.0, 60.0
 """Seconds to wait for the scheduler, also for a lost one, and for its first worker."""
 _LOOK, _ANSWER = 1.0, 3.0
 """Seconds between two questions to the scheduler, and to wait for its answer."""
-_SILENT = 60.0
-"""Seconds without a heartbeat of any worker after which the cluster is lost."""
-_CLOSE = 5.0
-"""Seconds to wait for the connection, and for a cluster on this machine, to close."""
+_SILENT = 60.0  # seconds without a heartbeat of any worker after which the cluster is lost
+_CLOSE = 5.0  # seconds to wait for the connection, and for a cluster on this machine, to close
 _LOCAL_CLUSTER = {"distributed.scheduler.worker-ttl": "30s"}
 """Settings of Dask for a cluster on this machine: when a worker without heartbeats is lost."""
 

@@ -25,8 +25,7 @@ class Table(NamedTuple):
     y: NDArray[Any]
 
 
-Loader: TypeAlias = Callable[[str | None], Table]
-"""Loads a set from a folder of data sets."""
+Loader: TypeAlias = Callable[[str | None], Table]  # loads a set from a folder of data sets
 
 
 class TableSet(NamedTuple):

@@ -59,8 +59,7 @@ OBJECTIVES = ("mh", "real-mh")
 BOOSTERS = ("LightGBM", "XGBoost", "CatBoost", "HistGradientBoosting")
 """Those that a mean log loss is compared with."""
 N_SPLITS = 5
-LIMIT = 1200
-"""Seconds after which a fit is given up; its figures are then missing."""
+LIMIT = 1200  # seconds after which a fit is given up; its figures are then missing
 SILENT: dict[str, dict[str, Any]] = {
     "LightGBM": {"verbosity": -1},
     "CatBoost": {"verbose": 0, "allow_writing_files": False},
@@ -77,8 +76,7 @@ COLUMNS = (
 
 CONTEST_ROWS, CONTEST_COLUMNS = range(300, 12_001), range(101)
 """Sizes of the tables of the contest that are compared."""
-KNOWN = {*MADE, "wdbc", "optdigits"}
-"""Tables of the contest that SETS has."""
+KNOWN = {*MADE, "wdbc", "optdigits"}  # tables of the contest that SETS has
 
 Rows = tuple[Any, NDArray[Any]]
 

@@ -79,8 +79,7 @@ KINDS = {
     "few labels": ("label-sampling",),
 }
 """All others than ours, of which the final has the best of each kind."""
-EXACT = ("full", "adaptive-pruning")
-"""Lines beside the ranks, of sets below `FEW_FEATURES`."""
+EXACT = ("full", "adaptive-pruning")  # lines beside the ranks, of sets below `FEW_FEATURES`
 WITHOUT = {
     "HalvingWithoutMemory": "memory of chosen features",
     "HalvingWithoutRunnersUp": "runners-up",
@@ -92,15 +91,13 @@ WITHOUT = {
 }
 LISTED = ("uniform-naive", "mas-naive", "laminating", "successive-halving", "adaptive-halving")
 LISTED_AT_COST = ("uniform-naive", "mas-naive", "cost-aware")
-IMAGES = ("mnist", "cifar10", "usps")
-"""With their families."""
+IMAGES = ("mnist", "cifar10", "usps")  # with their families
 MARKS: tuple[int, ...] = (
     *(1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700),
     *(1000, 1500, 2000, 3000),
 )
 FIRST, SHOWN = 5, (10, 100, 1000, 3000)
-RUNS = 10
-"""Runs of a set that the claims tell apart from sets of fewer."""
+RUNS = 10  # runs of a set that the claims tell apart from sets of fewer
 FEW_FEATURES, FAMILIES = 100, 16
 GRIDS = ("few", "exact", "many", "images", "few-ablations", "many-ablations")
 

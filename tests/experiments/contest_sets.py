@@ -41,10 +41,8 @@ from tests.experiments import contest_tables
 from tests.experiments.classifier_sets import SETS as CLASSIFIER_SETS
 
 Rows: TypeAlias = tuple[NDArray[np.float32], NDArray[np.str_]]
-LEAST, MOST = 8, 60_000
-"""Rows of a class, and of a set."""
-Texts: TypeAlias = Callable[[str], str]
-"""The text of a member of the wheels."""
+LEAST, MOST = 8, 60_000  # rows of a class, and of a set
+Texts: TypeAlias = Callable[[str], str]  # the text of a member of the wheels
 Reader: TypeAlias = Callable[[contest_tables.Content, str], pd.DataFrame]
 
 KEEL = (

@@ -17,8 +17,7 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-Content: TypeAlias = Callable[[str], bytes]
-"""The bytes of a member of the packages."""
+Content: TypeAlias = Callable[[str], bytes]  # the bytes of a member of the packages
 
 R = {
     "ad": "modeldata/ad_data Class",

@@ -33,13 +33,10 @@ from boostsample import BoostSampleClassifier
 from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
-BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}
-"""Defaults of version 0.1."""
+BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}  # defaults of version 0.1
 
-MEMBERS = "members"
-"""The size of a committee, a setting that the classifier does not have."""
-FEW = 600
-"""Rows to train of tables with few of them."""
+MEMBERS = "members"  # the size of a committee, a setting that the classifier does not have
+FEW = 600  # rows to train of tables with few of them
 
 Rows = tuple[Any, NDArray[Any]]
 

@@ -40,10 +40,8 @@ from tests.experiments.kills import Commands, Ending, content
 COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminating,mas-q1"]
 COMMAND += ["--rounds", "10,800", "--repeats", "2"]
 
-LATEST = 30.0
-"""Seconds that a run may take longer than the undisturbed one."""
-HANGS = 180.0
-"""Seconds after which a run is taken to hang, and ended."""
+LATEST = 30.0  # seconds that a run may take longer than the undisturbed one
+HANGS = 180.0  # seconds after which a run is taken to hang, and ended
 
 
 class Trial:

@@ -67,8 +67,7 @@ METHODS: dict[str, tuple[str, int]] = {
     "real-mh": ("real-mh", 100),
     "samme": ("samme", 100),
 }
-RANDOM = ("bagging", "pseudo-loss (M2)")
-"""Those that depend on the seed under `full`."""
+RANDOM = ("bagging", "pseudo-loss (M2)")  # those that depend on the seed under `full`
 PUBLISHED = {
     ("iris", "FindAttrTest", "stump"): (35.2, 4.7, 28.4, 4.8),
     ("iris", "C4.5", "tree:n_leaves=4"): (5.9, 5.0, 5.0),

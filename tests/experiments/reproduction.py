@@ -33,8 +33,7 @@ ADAPTIVE = ("mas-naive", "mas-1q", "mas-q1", "laminating")
 COMPARING_REPETITIONS, COMPARING_MARKS = 3, (10, 100, 1000)
 """Those of the command in docs/comparing.md."""
 PAPER_T = {10: 1580, 100: 13030, 1000: 37100, 10000: 43600}
-PAPER_Q = {10: 388, 100: 73, 1000: 27, 10000: 19}
-"""Means over all rounds so far, [DF11] 5.3."""
+PAPER_Q = {10: 388, 100: 73, 1000: 27, 10000: 19}  # means over all rounds so far, [DF11] 5.3
 
 
 KEY = ["data", "metric", "stumps", "strategy"]

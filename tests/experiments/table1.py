@@ -27,8 +27,7 @@ from tests.paths import RESULTS
 
 FIGURES = RESULTS / "bk10-validated.csv"
 MNIST = RESULTS / "bk10-mnist.csv"
-LEVELS = (1e7, 1e8, 1e9, 6e9)
-"""Looks at which the learners are compared on MNIST."""
+LEVELS = (1e7, 1e8, 1e9, 6e9)  # looks at which the learners are compared on MNIST
 METHODS = {
     "full": "FULL",
     "uniform-naive": "RANDOM",

@@ -30,11 +30,9 @@ from numpy.typing import NDArray
 N_FOUNDERS, AUTOCORRELATION = 200, 0.95
 LENGTH, SWITCH = 50, 0.2
 """Variants that a chromosome has of a founder at least, and how likely another one follows."""
-PER_CHROMOSOME, DISTANCE = 25_000, 1000
-"""Variants of a chromosome, and bases between them."""
+PER_CHROMOSOME, DISTANCE = 25_000, 1000  # variants of a chromosome, and bases between them
 MAGIC = bytes([0x6C, 0x1B, 0x01])
-CODES = np.array([0b11, 0b10, 0b00], np.uint8)
-"""Two bits of a person with 0, 1 and 2 copies of A1."""
+CODES = np.array([0b11, 0b10, 0b00], np.uint8)  # two bits of a person with 0, 1 and 2 copies of A1
 
 
 def founders(n_variants: int, rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:

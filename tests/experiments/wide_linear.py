@@ -19,8 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-BLOCK = 4096
-"""Columns of a block."""
+BLOCK = 4096  # columns of a block
 N_FOLDS = 5
 VERSION = tuple(int(part) for part in sklearn.__version__.split(".")[:2])
 LIBLINEAR: dict[str, Any] = {

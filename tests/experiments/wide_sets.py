@@ -21,10 +21,8 @@ from sklearn.model_selection import train_test_split
 from boostsample.experiments.data.datasets import load_dataset
 from tests.experiments import classifier_sets
 
-N_TEST = 500
-"""Test rows of made dense tables."""
-LINKED = 0.5
-"""Squared correlation from which a variant stands for another one."""
+N_TEST = 500  # test rows of made dense tables
+LINKED = 0.5  # squared correlation from which a variant stands for another one
 
 Labels = NDArray[np.int64]
 Columns = NDArray[np.int64]

@@ -45,8 +45,7 @@ from tests.paths import ROOT
 N_SPLITS = 5
 SECONDS, GIB = 900, 10.0
 """Limits of a cell: CPU seconds of `fit` and `predict_proba`, and resident memory in all."""
-FIRST = 100
-"""Columns of which the useful ones are counted, the most important first."""
+FIRST = 100  # columns of which the useful ones are counted, the most important first
 COLUMNS = (
     *("data", "method", "split", "status", "error", "log_loss", "auc", "useful"),
     *("fit_seconds", "predict_seconds", "memory", "total_memory"),

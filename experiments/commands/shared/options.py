@@ -228,8 +228,7 @@ def overwrite_option(command: Command) -> Command:
     )(run)
 
 
-_FILES = ("output", "plot", "figure2")
-"""Parameters that name the file of a picture."""
+_FILES = ("output", "plot", "figure2")  # parameters that name the file of a picture
 _OPTIONS = (
     click.option(
         "--size",

@@ -351,8 +351,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "report": (("report", "r", "-o", "r.html"), ("r.html",)),
     "calibrate": ((*CALIBRATE, "--csv", "c.csv"), ("c.csv",)),
 }
-SLOW = ("report", "list picture")
-"""Commands that are run with two of the streams only."""
+SLOW = ("report", "list picture")  # commands that are run with two of the streams only
 
 
 @pytest.fixture(scope="module")
