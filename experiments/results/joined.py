@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -117,13 +117,17 @@ def _joined(name: str, parts: Sequence[Results], axes: Sequence[str]) -> Results
         raise SettingError(f"the results of '{name}' have no number of rounds in common")
     marks = sorted(shared & {mark for part in parts for mark in part.settings["rounds"]})
     pairs = list(zip(parts, labels, strict=True))
-    notes = [note for part, label in pairs for note in _notes(part, name, label)]
+    notes, strategies = [], []
+    for part, label in pairs:
+        notes += _notes(part, name, label)
+        named = {"named_budget": values_of(part)["budget"]} if "budget" in axes else {}
+        for strategy in part.settings_of(name)["strategies"]:
+            labelled = _labelled(label_of(strategy), label)
+            strategies.append({**strategy, "strategy": labelled, "settings": "", **named})
     entry = {
         **parts[0].settings_of(name),
         "notes": list(dict.fromkeys(notes)),
-        "strategies": [
-            strategy for part, label in pairs for strategy in _strategies(part, name, label, axes)
-        ],
+        "strategies": strategies,
     }
     tables = [_with_setup(part, label, axes) for part, label in pairs]
     listed = {
@@ -163,16 +167,6 @@ def _with_setup(part: Results, setup: str, axes: Sequence[str]) -> pd.DataFrame:
         base=np.array(bases, object),
         **{f"{AXIS_COLUMN}{axis}": values[axis] for axis in axes},
     )
-
-
-def _strategies(
-    part: Results, name: str, setup: str, axes: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """The records of strategies on a data set, under their labels."""
-    named = {"named_budget": values_of(part)["budget"]} if "budget" in axes else {}
-    for strategy in part.settings_of(name)["strategies"]:
-        label = _labelled(label_of(strategy), setup)
-        yield {**strategy, "strategy": label, "settings": "", **named}
 
 
 def _notes(part: Results, name: str, setup: str) -> list[str]:

@@ -109,25 +109,15 @@ def test_a_strategy_that_plans_its_rounds_is_trained_anew(
     ) in caplog.messages
 
 
-def without_state(cell: Cell) -> Cell:
-    return replace(cell, state=None)
-
-
-def without_history(cell: Cell) -> Cell:
-    return replace(cell, history=None)
-
-
-def with_other_weights(cell: Cell) -> Cell:
-    assert cell.state is not None
-    return replace(cell, state={**cell.state, "weights": "00"})
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (without_state, "it was saved without the state of its booster"),
-        (without_history, "it was saved without history rows"),
-        (with_other_weights, "must be those of the saved state, but differ"),
+        (lambda cell: {"state": None}, "it was saved without the state of its booster"),
+        (lambda cell: {"history": None}, "it was saved without history rows"),
+        (
+            lambda cell: {"state": {**cell.state, "weights": "00"}},
+            "must be those of the saved state, but differ",
+        ),
     ],
 )
 def test_cells_that_cannot_be_continued_are_trained_anew_only_for_more_rounds(
@@ -140,7 +130,8 @@ def test_cells_that_cannot_be_continued_are_trained_anew_only_for_more_rounds(
     caplog.set_level("INFO", "boostsample")
     filled(prepared_for(FEW, "laminating"), FolderStore(tmp_path))
     (path,) = (tmp_path / "cells").glob("*.npz")
-    path.write_bytes(change(read_cell_file(path, path.stem[-32:])).to_bytes())
+    cell = read_cell_file(path, path.stem[-32:])
+    path.write_bytes(replace(cell, **change(cell)).to_bytes())
     rounds.clear()
     filled(prepared_for(FEW, "laminating", history=False), FolderStore(tmp_path))
     assert not rounds

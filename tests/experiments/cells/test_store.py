@@ -88,10 +88,6 @@ def flip(path: Path) -> None:
     path.write_bytes(content)
 
 
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
 def swap(path: Path) -> None:
     other = next(file for file in sorted(path.parent.glob("*.npz")) if file != path)
     path.write_bytes(other.read_bytes())

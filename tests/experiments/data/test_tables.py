@@ -26,7 +26,6 @@ from boostsample.experiments.data.table_reader import (
 from boostsample.experiments.fitting.table_models import TrainingTable
 from tests.experiments.conftest import CommandLine
 
-NAN = np.nan
 N = 40
 DAY = ["day.days", "day.year", "day.month", "day.day", "day.weekday"]
 ONE_ROUND = ("--rounds", "1", "--strategy", "full", "--learner", "stump", "--quiet")
