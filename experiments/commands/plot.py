@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from boostsample.checks import check_known
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, unknown
 from boostsample.experiments.commands.shared import options
 from boostsample.experiments.commands.shared.printing import print_line, print_note
 
@@ -116,7 +115,8 @@ def plot(
     from boostsample.experiments.results.scored_runs import read_scored
     from boostsample.experiments.tables.renamed import parse_new_names, renamed_results
 
-    check_known("picture", picture, _WHAT)
+    if picture not in _WHAT:
+        raise unknown("picture", picture, _WHAT)
     for option, pictures in _PICTURES.items():
         if options.given_options(context, option) and picture not in pictures:
             raise SettingError(f"--{option} needs --what {' or '.join(pictures)}, got {picture}")
@@ -186,5 +186,6 @@ def _chosen(names: Collection[str], data: str | None) -> str:
                 "choose one with --data"
             )
         return next(iter(names))
-    check_known("data set of these results", data, names)
+    if data not in names:
+        raise unknown("data set of these results", data, names)
     return data

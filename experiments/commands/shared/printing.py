@@ -7,8 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from boostsample.checks import check_known
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, unknown
 from boostsample.experiments.common.streams import unescaped
 
 if TYPE_CHECKING:
@@ -67,7 +66,8 @@ def table_file(
             f"the file of tables must end in one of {', '.join(endings)}, got '{file}'"
         )
     name = form or endings[ending]
-    check_known("format", name, known)
+    if name not in known:
+        raise unknown("format", name, known)
     if file is None:
         return name, None
     return name, check_writable_file(file, FORMATS[name].ending, what, overwrite=overwrite)
