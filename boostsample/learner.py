@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import StrategyError
+from boostsample.checks import check_integer, check_number
+from boostsample.errors import SettingError, StrategyError
 from boostsample.objective import Objective, best_votes
 from boostsample.rows.protocol import RunRows, Stretch, TargetRows
 from boostsample.rows.weights import EDGE_GAP, FULL_STEP
@@ -136,6 +137,9 @@ class Found:
     complete: bool
     admissible: bool = True
 
+    def __post_init__(self) -> None:
+        _protect(self.votes, self.below, self.masses, self.sums, self.whole)
+
 
 class SearchForTargets(Protocol):
     """The call from a learner back into the loop."""
@@ -194,6 +198,7 @@ class Targets:
             times = self.times_found
             known = None if times is None else times.votes * times.sums
             self._sums = self.read().sums / self._rows.mass if known is None else known
+        _protect(self._sums)
         return self._sums
 
     @property
@@ -206,6 +211,7 @@ class Targets:
             nothing = np.zeros(self._rows.n_labels)
             rows: Any = None if empty else self.read()
             self._masses = nothing if empty else rows.label_masses() / self._rows.mass
+        _protect(self._masses)
         return self._masses
 
     @property
@@ -219,6 +225,7 @@ class Targets:
             known = None if times is None else np.ones(times.votes.size, np.int8)
             objective = self._search.objective
             self._best = objective.votes(self.sums, self.masses) if known is None else known
+        _protect(self._best)
         return self._best
 
     @property
@@ -262,9 +269,13 @@ class Targets:
         ------
         StrategyError
             If there is no example, or if the strategy breaks a rule.
+        SettingError
+            If the limits are out of range.
         """
         if self.n_examples == 0:
             raise StrategyError("targets must hold an example to be searched, got none")
+        if limits is not None:
+            limits = _checked_limits(limits)
         self._two_sided = two_sided
         self._found = self._search(self, two_sided, limits)
         return self._found
@@ -327,6 +338,24 @@ class Targets:
                 "targets must be those of this round, got targets of an earlier one; begin with "
                 "the targets that learn() is given"
             )
+
+
+def _checked_limits(limits: Any) -> LeafLimits:
+    if not isinstance(limits, LeafLimits):
+        raise SettingError(
+            f"limits must be LeafLimits(rows, weight), got {limits!r:.60}; import it from "
+            "boostsample.learner"
+        )
+    rows = check_integer("rows of LeafLimits", limits.rows, 1, hint="1 is no limit")
+    weight = check_number("weight of LeafLimits", limits.weight, 0.0, 0.5, hint="0 is no limit")
+    return LeafLimits(rows, weight)
+
+
+def _protect(*arrays: NDArray[Any] | None) -> None:
+    """Make the arrays that a learner sees read-only: the loop reads them again."""
+    for array in arrays:
+        if array is not None:
+            array.flags.writeable = False
 
 
 def _exact(whole: NDArray[np.float64], sums: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import abc
 import math
 from collections.abc import Callable, Sequence
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ __all__ = ["AdaBoostMH", "Judged", "Objective", "RealObjective", "best_votes"]
 Array: TypeAlias = NDArray[np.float64]
 _SIGNS = np.array([-1, 1], np.int8)
 _SIDES = np.array([[-1.0], [1.0]])
+#: Largest value of a cell: the exponential function of 710 overflows.
+MOST_VALUE = 700.0
 
 
 def best_votes(sums: Array) -> NDArray[np.int8]:
@@ -233,7 +235,7 @@ class RealObjective(Objective, abc.ABC):
     def votes(self, sums: Array, masses: Array | None) -> NDArray[np.generic]:
         """The values of a cell."""
         assert masses is not None
-        return self.values(sums, masses)
+        return self.cell_values(sums, masses)
 
     def factors(self, values: Array, sums: Array, masses: Array) -> Array:
         """Sums over labels of W+ exp(-c) + W- exp(c) of cells (..., K): their parts of Z."""
@@ -244,12 +246,6 @@ class RealObjective(Objective, abc.ABC):
     def edges_of_cells(self, values: Array, sums: Array, masses: Array) -> list[float]:
         """sqrt(1 - Z^2) of n base classifiers with cells (n, J, K); 0 for Z above 1."""
         all_z = [math.fsum(factors) for factors in self.factors(values, sums, masses).tolist()]
-        for z in all_z:
-            if not math.isfinite(z):
-                raise StrategyError(
-                    f"values of the objective {type(self).__name__} must be finite and moderate, "
-                    f"but they make the factor of the loss {z}; bound what values() returns"
-                )
         return [math.sqrt(max(0.0, 1.0 - z * z)) for z in all_z]
 
     def judge(self, sums: Array, whole: Array, masses: Array | None, two_sided: bool) -> Judged:
@@ -257,13 +253,37 @@ class RealObjective(Objective, abc.ABC):
         assert masses is not None
         sides = sums_of_sides(sums, whole)
         worth = min(float(np.add.reduce(np.maximum(np.abs(sums), np.abs(whole)))), 1.0)
-        values = self.side_values(sides, masses)
+        values = self.cell_values(sides, masses, of_sides=True)
         edge = self.edges_of_cells(values[None], sides, masses)[0]
         return Judged(values[1], values[0], worth, edge)
 
     def side_values(self, sums: Array, masses: Array) -> Array:
         """The values of both sides of a stump, below and above: all (2, K)."""
         return self.values(sums, masses)
+
+    def cell_values(self, sums: Array, masses: Array, of_sides: bool = False) -> Array:
+        """`values`, or `side_values`, in a new array; they cannot change their arguments.
+
+        StrategyError if they are no array like `sums`, or if one is not finite or too large.
+        """
+        sums, masses = sums.view(), masses.view()
+        sums.flags.writeable = masses.flags.writeable = False
+        values: Any = (self.side_values if of_sides else self.values)(sums, masses)
+        who = f"values() of the objective {type(self).__name__} must return"
+        is_array = type(values) is np.ndarray  # masks of a subclass would be lost
+        if not is_array or values.shape != sums.shape or values.dtype.kind not in "fiu":
+            got = f"{values.dtype} {values.shape}" if is_array else f"a {type(values).__name__}"
+            raise StrategyError(
+                f"{who} an array of numbers with the shape of sums, {sums.shape}, got {got}; "
+                "return one value for each of the sums"
+            )
+        moderate = np.abs(values) <= MOST_VALUE
+        if not moderate.all():
+            raise StrategyError(
+                f"{who} finite values between -{MOST_VALUE:g} and {MOST_VALUE:g}, got "
+                f"{values[~moderate][0]:g}; bound them, for example with np.clip"
+            )
+        return np.array(values, np.float64)
 
 
 class RealStep(StepSize):

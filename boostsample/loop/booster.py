@@ -390,7 +390,8 @@ class Booster:
         who = f"learn() of the learner {type(self._learner).__name__}"
         good = isinstance(leaves, list) and leaves and all(isinstance(x, Targets) for x in leaves)
         if not good:
-            text = "an empty list" if leaves == [] else f"{leaves!r:.60}"
+            empty = isinstance(leaves, list) and not leaves
+            text = "an empty list" if empty else f"{leaves!r:.60}"
             raise StrategyError(
                 f"{who} must return a list of one or more targets, got {text} in round "
                 f"{self._search.round}; return [targets.times(targets.search())]"

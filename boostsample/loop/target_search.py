@@ -338,7 +338,7 @@ class GrownTree:
         self._edges = nodes.edge[self._searched].tolist()
         if isinstance(objective, RealObjective):
             sums, masses = nodes.sums[self._leaves], nodes.masses[self._leaves]
-            values = objective.values(sums, masses)
+            values = objective.cell_values(sums, masses)
             (self.edge,) = objective.edges_of_cells(values[None], sums, masses)
             self._votes: NDArray[Any] = np.zeros_like(nodes.sums)
             self._votes[self._leaves] = values
@@ -353,7 +353,8 @@ class GrownTree:
         nodes, at = self._nodes, self._searched
         whole, half, masses = nodes.wholes[at], nodes.halves[at], nodes.sides[at]
         sums = sums_of_sides(half, whole)
-        return objective.edges_of_cells(objective.side_values(sums, masses), sums, masses)
+        values = objective.cell_values(sums, masses, of_sides=True)
+        return objective.edges_of_cells(values, sums, masses)
 
     def leaves(self) -> list[Leaf]:
         """The leaves, in any order."""

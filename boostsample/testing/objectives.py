@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.learner import EDGE_GAP
 from boostsample.loop.booster import Booster, plain_setting
 from boostsample.loop.target_search import LEAST_BUDGET
@@ -91,8 +91,11 @@ def check_objective_cells(make: MakeObjective) -> None:
         objective = booster.objective
         for sums, masses in _cells(n_labels):
             before = sums.copy(), masses.copy()
-            votes, again = (np.asarray(objective.votes(sums, masses)) for _ in range(2))
             cell = f"a cell of sums {before[0]} and masses {before[1]}"
+            try:
+                votes, again = (np.asarray(objective.votes(sums, masses)) for _ in range(2))
+            except (StrategyError, ValueError, TypeError) as error:
+                raise _failure(make, f"fails on {cell}: {error}") from error
             unchanged = np.array_equal(sums, before[0]) and np.array_equal(masses, before[1])
             _require(unchanged, make, f"changes the sums or masses of {cell}; copy them")
             _require(
@@ -421,11 +424,8 @@ def _verify_run(make: MakeObjective, strategy: str, problem: StrategyProblem) ->
 def _require_votes(
     votes: NDArray[np.generic], objective: Objective, make: MakeObjective, where: str
 ) -> None:
-    """Raise unless votes are -1 and +1, or values finite numbers."""
-    if isinstance(objective, RealObjective):
-        finite = votes.dtype == np.float64 and bool(np.isfinite(votes).all())
-        _require(finite, make, f"{where}: values must be finite float64, got {votes}")
-    else:
+    """Raise unless votes are -1 and +1; values of cells are checked when they are made."""
+    if not isinstance(objective, RealObjective):
         signs = bool(np.isin(votes, (-1, 1)).all())
         _require(signs, make, f"{where}: votes must be -1 or +1, got {votes}")
 

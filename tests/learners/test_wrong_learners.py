@@ -207,6 +207,50 @@ def test_very_many_terms(learner: str) -> None:
     second.replay([done.terms], [done.edge], first.small_state())
 
 
+@pytest.mark.parametrize("read", ["sums", "masses", "votes", "below", "whole"])
+def test_arrays_that_a_learner_sees_are_read_only(read: str) -> None:
+    """The loop reads them again: other votes would be other weights, without an error."""
+
+    def changes(of_search: bool) -> Callable[[Any, Targets], list[Targets]]:
+        def learn(learner: Any, targets: Targets) -> list[Targets]:
+            seen: Any = targets.search() if of_search else targets
+            getattr(seen, read)[:] = 0
+            return [targets.times(targets.search())]
+
+        return learn
+
+    kinds = [True] if read in ("below", "whole") else [True, False]
+    for of_search in kinds:
+        with pytest.raises(ValueError, match="read-only"):
+            booster(Does(changes(of_search)), objective="real-mh").next_round()
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ((5, 0.0), r"limits must be LeafLimits\(rows, weight\), got \(5, 0.0\); import it"),
+        (LeafLimits(-5, 0.0), "rows of LeafLimits must be an integer at least 1, got -5; 1 is no"),
+        (LeafLimits(5, 2.0), "weight of LeafLimits must be at least 0 and at most 0.5, got 2; 0"),
+    ],
+)
+def test_limits_out_of_range(limits: Any, message: str) -> None:
+    def learn(learner: Any, targets: Targets) -> list[Targets]:
+        return list(targets.split(targets.search(True, limits)))
+
+    with pytest.raises(SettingError, match=message):
+        booster(Does(learn)).next_round()
+
+
+def test_an_array_of_leaves_is_a_clear_line() -> None:
+    def learn(learner: Any, targets: Targets) -> Any:
+        return np.array([targets.times(targets.search())], dtype=object)
+
+    with pytest.raises(
+        StrategyError, match=r"must return a list of one or more targets, got array"
+    ):
+        booster(Does(learn)).next_round()
+
+
 def test_alpha() -> None:
     for edge in (0.0, 1e-300, 1e-12, 0.1, 0.93, 1 - 1e-9):
         assert alpha_of(edge) == pytest.approx(math.atanh(edge), rel=1e-14)

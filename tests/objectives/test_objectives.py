@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from sklearn.datasets import load_breast_cancer, load_iris
 
 from boostsample import Booster, BoostSampleClassifier, boost
 from boostsample.classifier.fit_run import FitRun
-from boostsample.errors import DataError, SettingError
+from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.labels import encode
+from boostsample.objectives import GentleBoost
 from boostsample.records import Round
 from boostsample.registry import OBJECTIVES, make_objective
 from boostsample.rows.searcher import SearchRules
@@ -276,3 +278,67 @@ def test_values_of_gentle_stay_mean_labels_where_rounding_exceeds_the_mass() -> 
     masses = np.array([[1e-19, 1e-19], [0.4, -1e-18]])
     values = make_objective("gentle").values(sums, masses)
     assert values.tolist() == [[1.0, -1.0], [0.25, 0.0]]
+
+
+class Own(GentleBoost):
+    """Gentle AdaBoost, whose values a function changes."""
+
+    name = "own"
+
+    def __init__(self, change: Callable[..., Any]) -> None:
+        super().__init__()
+        self.change = change
+
+    def values(self, sums: Any, masses: Any) -> Any:
+        return self.change(super().values(sums, masses), sums)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda values, sums: values[..., :1],
+            r"the shape of sums, \(2, 3\), got float64 \(2, 1\)",
+        ),
+        (lambda values, sums: values.T, r"the shape of sums, .* got float64 \(3, 2\); return one"),
+        (lambda values, sums: values.tolist(), "an array of numbers .* got a list"),
+        (lambda values, sums: None, "got a NoneType"),
+        (lambda values, sums: values + 1j, "got complex128"),
+        (lambda values, sums: np.ma.masked_less(values, 0), "got a MaskedArray"),
+        (lambda values, sums: 1e5 * np.sign(values), "between -700 and 700, got .?100000; bound"),
+        (lambda values, sums: values * np.nan, "must return finite values .* got nan"),
+    ],
+)
+def test_values_must_be_moderate_numbers_for_all_sums(change: Any, message: str) -> None:
+    for learner in ("stump", "tree:n_leaves=3"):
+        with pytest.raises(StrategyError, match=r"values\(\) of the objective Own must return"):
+            booster(Own(change), learner)
+    with pytest.raises(StrategyError, match=message):
+        booster(Own(change))
+
+
+def halved(values: Any, sums: Any) -> Any:
+    sums *= 0.5
+    return values
+
+
+@pytest.mark.parametrize("learner", ["stump", "tree:n_leaves=3"])
+def test_values_cannot_change_the_sums(learner: str) -> None:
+    """The edge would be that of other sums."""
+    with pytest.raises(ValueError, match="read-only"):
+        booster(Own(halved), learner)
+
+
+def test_values_may_be_kept_in_an_array_that_is_used_again() -> None:
+    """Each leaf has its own values, not those of the last one."""
+    kept = np.empty(3)
+
+    def into_the_same_array(values: Any, sums: Any) -> Any:
+        if values.shape != kept.shape:
+            return values
+        kept[:] = values
+        return kept
+
+    learner = "tree:n_leaves=3:min_leaf=2"  # leaf by leaf
+    made, expected = (booster(x, learner) for x in (Own(into_the_same_array), GentleBoost()))
+    assert made.example_weights().tolist() == expected.example_weights().tolist()
