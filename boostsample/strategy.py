@@ -120,12 +120,12 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
     def state(self) -> dict[str, Any]:
         """A copy of the learned state: attributes whose names end, and do not begin, with `_`."""
-        return copy.deepcopy({name: vars(self)[name] for name in vars(self) if _is_learned(name)})
+        return copy.deepcopy({name: vars(self)[name] for name in vars(self) if is_learned(name)})
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Replace the learned state by a `state()`."""
         for name in state:  # a file must not replace methods
-            if not _is_learned(name):
+            if not is_learned(name):
                 raise StrategyError(
                     f"a learned attribute must end, and not begin, with _, got {name!r:.40}"
                 )
@@ -135,5 +135,6 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
             setattr(self, name, value)
 
 
-def _is_learned(name: Any) -> bool:
+def is_learned(name: Any) -> bool:
+    """Whether `Strategy.state` holds an attribute of this name."""
     return isinstance(name, str) and name.endswith("_") and not name.startswith("_")

@@ -2,7 +2,8 @@
 
 The state is `Booster.small_state()`: random stream and learned state of the strategy, without the
 weights, which follow from the stumps. Arrays (as base64), scalars of NumPy, tuples and dicts are
-tagged, so that they come back as they were.
+tagged, so that they come back as they were. An array, list or dict that a state holds in several
+places is one object when it comes back.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 _PLAIN = (bool, int, float, str, type(None))
+_CHANGEABLE = (np.ndarray, dict, list)
 
 
 def read_json(content: bytes | str) -> Any:
@@ -48,10 +50,20 @@ def pack_state(state: Mapping[str, Any]) -> str:
     >>> pack_state({"best": (2, 0.5)})
     '{"dict": [["best", {"tuple": [2, 0.5]}]]}'
     """
-    return json.dumps(_packed(dict(state)))
+    return json.dumps(_packed(dict(state), {}))
 
 
-def _packed(value: Any) -> Any:
+def _packed(value: Any, seen: dict[int, int]) -> Any:
+    """A value as JSON; `seen` has the numbers, by their ids, of the objects packed before."""
+    if id(value) in seen:
+        return {"same": seen[id(value)]}
+    content = _content(value, seen)
+    if type(value) in _CHANGEABLE:
+        seen[id(value)] = len(seen)
+    return content
+
+
+def _content(value: Any, seen: dict[int, int]) -> Any:
     if _is_plain(value):
         content = base64.b64encode(value.tobytes()).decode("ascii")
         kind = "scalar" if isinstance(value, np.generic) else "array"
@@ -59,12 +71,17 @@ def _packed(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if type(value) is dict:
-        return {"dict": [[_packed(key), _packed(item)] for key, item in value.items()]}
+        items = value.items()
+        return {"dict": [[_packed(key, seen), _packed(item, seen)] for key, item in items]}
     if type(value) is tuple:
-        return {"tuple": [_packed(item) for item in value]}
+        return {"tuple": [_packed(item, seen) for item in value]}
     if type(value) is list:
-        return [_packed(item) for item in value]
-    raise TypeError(f"a {type(value).__name__} cannot be saved")
+        return [_packed(item, seen) for item in value]
+    kind = type(value).__name__
+    if type(value) is np.ndarray:
+        order = "" if value.flags.c_contiguous else " in another order than C's"
+        kind = f"{kind} of {value.dtype}{order}"
+    raise TypeError(f"a {kind} cannot be saved")
 
 
 def _is_plain(value: Any) -> bool:
@@ -78,18 +95,29 @@ def _is_plain(value: Any) -> bool:
 
 def unpack_state(text: str) -> Any:
     """The state that `pack_state` was given, to the bit and with the same types."""
-    return _unpacked(read_json(text))
+    return _unpacked(read_json(text), [])
 
 
-def _unpacked(value: Any) -> Any:
+def _unpacked(value: Any, seen: list[Any]) -> Any:
+    """The value of JSON; `seen` has the objects unpacked before, in the order of `_packed`."""
+    made = _value(value, seen)
+    if type(made) in _CHANGEABLE and not (type(value) is dict and "same" in value):
+        seen.append(made)
+    return made
+
+
+def _value(value: Any, seen: list[Any]) -> Any:
     if isinstance(value, list):
-        return [_unpacked(item) for item in value]
+        return [_unpacked(item, seen) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()
+    if kind == "same":
+        return seen[content]
     if kind in ("array", "scalar"):
         dtype, shape, data = content
         array = np.frombuffer(base64.b64decode(data), dtype).reshape(shape).copy()
         return array[()] if kind == "scalar" else array
-    items = [_unpacked(item) for item in content]
-    return dict(items) if kind == "dict" else tuple(items)
+    if kind == "dict":
+        return {_unpacked(key, seen): _unpacked(item, seen) for key, item in content}
+    return tuple([_unpacked(item, seen) for item in content])

@@ -489,11 +489,16 @@ class Booster:
         return math.log(rows.mass) if objective.measures_loss else step.log_loss_change(edge)
 
     def state(self) -> dict[str, Any]:
-        """State for `restore`: nested dicts of arrays, scalars and strings."""
+        """State for `restore`: nested dicts of arrays, scalars and strings.
+
+        StrategyError if the strategy has changed attributes that its state does not hold.
+        """
+        self._search.check_saveable()
         return {**self._small_state(), "weights": self._rows.state()}
 
     def small_state(self) -> dict[str, Any]:
-        """State for `replay`, without the N * K weights: a checksum instead."""
+        """State for `replay`, without the N * K weights: a checksum instead; as `state`."""
+        self._search.check_saveable()
         return {**self._small_state(), **self._rows.small_state()}
 
     def _small_state(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
@@ -28,7 +29,7 @@ from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps, Term
 from boostsample.rows.protocol import Growth, Leaf, RunRows, Searches, TargetRows
 from boostsample.rows.tree_growth import SCHEME
 from boostsample.step import Step
-from boostsample.strategy import Strategy
+from boostsample.strategy import Strategy, is_learned
 
 #: Looks that a search of a few examples has at least, if the budget of the run allows it.
 LEAST_BUDGET = 10
@@ -105,6 +106,26 @@ class TargetSearch:
         pool = self._pool if members is None else self._pool.among(members)
         self._members, self._families = members, pool.families
         self._strategy.start(pool, self._mean_budget, self._n_rounds, self._rng)
+        self._unsaved = self._unsaved_attributes()
+
+    def check_saveable(self) -> None:
+        """StrategyError if the strategy has changed an attribute that its state does not hold."""
+        before, now = self._unsaved, self._unsaved_attributes()
+        changed = [name for name in {**before, **now} if now.get(name) != before.get(name)]
+        if changed:
+            raise StrategyError(
+                f"the strategy {type(self._strategy).__name__} has changed its attribute "
+                f"{changed[0]!r} in the run, but a saved state holds only attributes whose names "
+                "end, and do not begin, with '_'; rename it, or use a local variable"
+            )
+
+    def _unsaved_attributes(self) -> dict[str, str]:
+        """Checksums of what a state does not hold; it holds the stream of the run."""
+        return {
+            name: _checksum(value)
+            for name, value in vars(self._strategy).items()
+            if not is_learned(name) and value is not self._rng
+        }
 
     def restore(self, chosen: Iterable[int]) -> None:
         """Go to where these features were chosen; the strategy starts anew where it did."""
@@ -299,6 +320,14 @@ class TargetSearch:
             return self._budget
         share = self._budget * n_examples // self._run.n_examples
         return max(share, min(self._budget, LEAST_BUDGET))
+
+
+def _checksum(value: Any) -> str:
+    """A checksum of a value; of one that cannot be pickled, its identity."""
+    try:
+        return str(joblib.hash(value))
+    except Exception:  # of pickling, of many types
+        return f"id {id(value)}"
 
 
 def _check_looks(read: int, ledger: Ledger, budget: int, where: str) -> None:

@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, StrategyError
 from boostsample.families.columns import Columns
+from boostsample.files.json_text import pack_state
 from boostsample.learner import EDGE_GAP, Learner, Targets
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
@@ -33,7 +34,7 @@ from boostsample.rows.weights import initial_weights
 from boostsample.shards.exchange import LocalShards
 from boostsample.shards.shard_source import array_sources
 from boostsample.step import Step
-from boostsample.strategy import Sample, Strategy
+from boostsample.strategy import Sample, Strategy, is_learned
 from boostsample.testing.isolation import (
     FreshError,
     changed_by,
@@ -216,7 +217,7 @@ def check_strategy_state(make: Make, learner: AnyLearner = None) -> None:
     before = vars(make())
     strategy = run_strategy(make, noisy_strategy_problem(learner=learner)).booster.strategy
     for attribute, value in vars(strategy).items():
-        if attribute.endswith("_"):
+        if is_learned(attribute):
             _require_plain(value, make, attribute)
         else:
             _require(attribute in before, make, f"learned {attribute!r}, which must end in '_'")
@@ -552,22 +553,20 @@ def _pickled(value: Any, make: Make, what: str) -> bytes:
 
 def _require_plain(value: Any, make: Make, where: str) -> None:
     """Raise unless a value is an array, a scalar, a string, or a list or dict of these."""
-    if isinstance(value, list):
+    if type(value) is list:
         for i, item in enumerate(value):
             _require_plain(item, make, f"{where}[{i}]")
-    elif isinstance(value, dict):
+    elif type(value) is dict:
         for key, item in value.items():
             _require(isinstance(key, str), make, f"{where} has the key {key!r}, not a string")
             _require_plain(item, make, f"{where}[{key!r}]")
     else:
-        kinds = (bool, int, float, str, np.generic)
-        array = isinstance(value, np.ndarray) and not value.dtype.hasobject
-        _require(
-            array or isinstance(value, kinds),
-            make,
-            f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
-            "lists and dicts of these only",
-        )
+        message = f"{where} holds a {type(value).__name__}; state holds arrays, scalars, strings, "
+        _require(type(value) is not tuple, make, f"{message}lists and dicts of these only")
+        try:
+            pack_state({where: value})
+        except TypeError as error:
+            _require(False, make, f"{message}lists and dicts of these only: {error}")
 
 
 # ------------------------------------------------------------------------------------------- runs
@@ -769,7 +768,10 @@ def _require_continued(
     for at in after:
         first = booster_of(make, problem, bank)
         rounds = [first.next_round() for _ in range(at)]
-        saved = first.state(), first.strategy if pickled else None
+        try:
+            saved = first.state(), first.strategy if pickled else None
+        except StrategyError as error:
+            raise AssertionError(f"strategy {type(make()).__name__}: {error}") from error
         state, strategy = pickle.loads(pickle.dumps(saved)) if pickled else copy.deepcopy(saved)
         first.next_round()  # must not change the state taken before
         second = booster_of(make, problem, bank, seed=99)

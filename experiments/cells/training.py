@@ -312,10 +312,10 @@ def saved_state(booster: Booster, own_learner: bool) -> tuple[dict[str, Any] | N
         return None, PLANS_ROUNDS if booster.budget_kind == EQUAL else PLANS_BUDGETS
     if not own_learner:
         return None, "a learner of another distribution may have a state of its own"
-    state = booster.small_state()
     try:
+        state = booster.small_state()
         pack_state(state)
-    except TypeError as error:
+    except (StrategyError, TypeError) as error:
         return None, f"the state of the strategy cannot be saved: {error}"
     return state, ""
 

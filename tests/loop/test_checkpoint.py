@@ -223,6 +223,26 @@ class Counting(Learner):
         return [targets.times(targets.search())]
 
 
+class Aliased(UniformNaive):
+    """Two attributes are one list, and the stream of `start` is that of the run."""
+
+    def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
+        super().start(pool, budget, n_rounds, rng)
+        self.stream = rng
+        self.count_ = [0]
+        self.seen_ = {"count": self.count_, "again": [self.count_]}
+
+    def choose(self, step: Step) -> Stump:
+        self.count_[0] += int(self.stream.integers(1, 5))
+        feature = (self.seen_["count"][0] + self.seen_["again"][0][0]) % step.n_features
+        return step.search([feature], step.draw(step.budget)).best()
+
+
+def test_a_state_may_hold_one_list_in_several_places(path: Path) -> None:
+    until(path, new_booster(Aliased()), 3)
+    assert finished(path, new_booster(Aliased())) == straight(new_booster(Aliased()))
+
+
 def test_a_learner_that_keeps_something_is_refused_in_the_first_round(path: Path) -> None:
     checkpoint = Checkpoint(path, new_booster(learner=Counting()))
     with pytest.raises(

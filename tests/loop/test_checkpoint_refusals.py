@@ -270,15 +270,35 @@ class Odd(UniformNaive):
     def choose(self, step: Step) -> Stump:
         if self.keeps == "state":
             self.seen_ = {1, 2}
+        if self.keeps == "order":
+            self.seen_ = np.zeros((2, 3), order="F")
+        if self.keeps == "setting":
+            self.n_features = 2
+        if self.keeps == "setting in place":
+            self.extra.append(1)
+        if self.keeps == "private":
+            self._seen_ = step.round
         if self.keeps == "note":
             step.note(word=b"bytes")
         return super().choose(step)
 
 
-@pytest.mark.parametrize("keeps", ["state", "note"])
-def test_what_cannot_be_saved_is_an_error_in_the_first_round(keeps: str, tmp_path: Path) -> None:
-    checkpoint = Checkpoint(tmp_path / "run", new_booster(Odd(keeps=keeps)))
-    with pytest.raises(StrategyError, match=r"Odd must keep and note arrays.*(set|bytes)"):
+@pytest.mark.parametrize(
+    ("keeps", "message"),
+    [
+        ("state", "Odd must keep and note arrays.*a set cannot be saved"),
+        ("note", "Odd must keep and note arrays.*bytes"),
+        ("order", "a ndarray of float64 in another order than C's cannot be saved"),
+        ("setting", "Odd has changed its attribute 'n_features' in the run"),
+        ("setting in place", "Odd has changed its attribute 'extra' in the run"),
+        ("private", "Odd has changed its attribute '_seen_' .* end, and do not begin, with '_'"),
+    ],
+)
+def test_what_cannot_be_saved_is_an_error_in_the_first_round(
+    keeps: str, message: str, tmp_path: Path
+) -> None:
+    checkpoint = Checkpoint(tmp_path / "run", new_booster(Odd(keeps=keeps, extra=[])))
+    with pytest.raises(StrategyError, match=message):
         checkpoint.next_round()
     assert not list(tmp_path.iterdir())
 

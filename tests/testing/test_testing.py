@@ -8,6 +8,7 @@ import random
 import re
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -147,6 +148,23 @@ class TupleState(Good):
 class KeyState(Good):
     def learn(self, outcome: Outcome) -> None:
         self.counts_ = {outcome.feature: 1}
+
+
+class CounterState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.counts_ = Counter([str(outcome.feature)])
+
+
+class FortranState(Good):
+    def learn(self, outcome: Outcome) -> None:
+        self.table_ = np.zeros((2, 3), order="F")
+
+
+class UnderscoresState(Good):
+    """A name that begins and ends with _ is not learned."""
+
+    def learn(self, outcome: Outcome) -> None:
+        self._n_ = outcome.round
 
 
 class CountsInItsClass(Good):
@@ -309,12 +327,15 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
     (SeedsItselfAsPython, "own_seed", r"seeds itself \(Random\)"),
     (LambdaState, "state", "reward_ holds a function"),
     (LambdaAttribute, "state", "learned 'reward', which must end in '_'"),
-    (PrivateState, "resume", "resumed after round 1"),
+    (PrivateState, "resume", "has changed its attribute '_n' in the run"),
     (PrivateState, "state", "learned '_n'"),
     (ChangesSetting, "state", "changed its setting 'n_features'"),
     (ObjectState, "state", "last_ holds a Outcome"),
     (TupleState, "state", r"plan_\[0\] holds a tuple"),
     (KeyState, "state", "counts_ has the key"),
+    (CounterState, "state", "counts_ holds a Counter"),
+    (FortranState, "state", "another order than C's cannot be saved"),
+    (UnderscoresState, "state", "learned '_n_'"),
     (KeepsStep, "keeps_nothing", "keeps a Step"),
     (Overspends, "spending", "looks"),
     (LeavesBudget, "budget_spent", "round 1, search 0: spent 15 of a budget of 50"),

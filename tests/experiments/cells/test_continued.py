@@ -185,8 +185,44 @@ def test_a_state_is_unpacked_with_the_types_that_it_had() -> None:
         np.ma.masked_array([1, 2], [False, True]),
         np.asfortranarray(np.zeros((2, 3))),
     ):
-        with pytest.raises(TypeError, match=f"a {type(value).__name__} cannot be saved"):
+        with pytest.raises(TypeError, match=rf"a {type(value).__name__}\b.* cannot be saved"):
             pack_state({"seen": value})
+
+
+def test_one_object_in_several_places_is_one_when_it_is_unpacked() -> None:
+    counts, row = np.zeros(2), [1]
+    unpacked = unpack_state(pack_state({"a": counts, "b": [counts, (row, {"c": row})], "d": [1]}))
+    unpacked["a"][0] = 3.0
+    unpacked["b"][1][0].append(2)
+    assert repr(unpacked) == repr(
+        {"a": np.array([3.0, 0.0]), "b": [np.array([3.0, 0.0]), ([1, 2], {"c": [1, 2]})], "d": [1]}
+    )
+    with pytest.raises(IndexError):
+        unpack_state('{"dict": [["a", {"same": 3}]]}')
+
+
+def test_a_strategy_that_counts_outside_of_its_state_is_trained_anew(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "boostsample")
+    source = """
+from boostsample.strategies import Strategy
+
+class Counts(Strategy):
+    def start(self, pool, budget, n_rounds, rng):
+        self.count = 0
+
+    def choose(self, step):
+        self.count += 1
+        return step.search([self.count % step.n_features], step.draw(step.budget)).best()
+"""
+    (tmp_path / "own.py").write_text(source, "utf-8")
+    own = f"{tmp_path / 'own.py'}:Counts"
+    store = FolderStore(tmp_path / "folder")
+    filled(prepared_for(FEW, own), store)
+    grown = filled(prepared_for(MANY, own), store)
+    assert [text for text in caplog.messages if "changed its attribute 'count'" in text]
+    assert timeless(grown) == timeless(filled(prepared_for(MANY, own), Store()))
 
 
 # ------------------------------------------------------------------------------------------- limits
