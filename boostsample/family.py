@@ -303,6 +303,24 @@ class ImageFamily(Family):
         return block
 
 
+def computed(family: Family, X: Any, features: NDArray[Any]) -> NDArray[np.float32]:
+    """`Family.compute`, which cannot change numbers in X; DataError for another result."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        X = X.view()
+        X.flags.writeable = False
+    values: Any = family.compute(X, features)
+    shape = X.shape[0], features.size
+    array = isinstance(values, np.ndarray)
+    masked = isinstance(values, np.ma.MaskedArray)  # its mask would be lost
+    if not array or masked or values.dtype != np.float32 or values.shape != shape:
+        got = f" of {values.dtype}, shape {values.shape}" if array else ""
+        raise DataError(
+            f"compute() of family {family.name} must return an array of float32, shape {shape}, "
+            f"got {type(values).__name__}{got}; convert it, as by values.astype(np.float32)"
+        )
+    return np.asarray(values)
+
+
 def pixel_major(X: ArrayLike, rows: NDArray[Any] | None = None) -> NDArray[Any]:
     """X, or some rows of it, with each pixel (or column) contiguous in memory; equal values.
 

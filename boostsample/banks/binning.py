@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer, check_rows
 from boostsample.column_table import chunked_width
 from boostsample.errors import DataError
-from boostsample.family import BinnedFeatures, Family, pixel_major
+from boostsample.family import BinnedFeatures, Family, computed, pixel_major
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.byte_matrix import take_transposed
 from boostsample.kernels.cuts import MAX_CUTS
@@ -222,13 +222,7 @@ def compute_columns(
 
     `rows` are the row numbers for error messages; default: positions in X.
     """
-    values, shape = family.compute(X, local), (X.shape[0], local.size)
-    got = str(getattr(values, "dtype", type(values).__name__))
-    if got != "float32" or values.shape != shape:
-        raise DataError(
-            f"for binning, family {family.name} must compute float32 of shape {shape}, got {got} "
-            f"of shape {np.shape(values)}"
-        )
+    values = computed(family, X, local)
     columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
     infinite = _first_infinite(columns)
     if infinite is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, one_line
-from boostsample.family import Family
+from boostsample.family import Family, computed
 from boostsample.files.archive import floats_entry, integers_entry, narrowest
 from boostsample.kernels.scores import add_table_scores
 from boostsample.models.scoring import TermArrays
@@ -231,13 +231,7 @@ class Model(TermArrays):
         owner, local = self.owners(features)
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            values = self.families[k].compute(X, local[at])
-            if np.shape(values) != (X.shape[0], at.size):  # NumPy would spread a single column
-                raise DataError(
-                    f"family {self.families[k].name} must compute values of shape "
-                    f"{(X.shape[0], at.size)}, got shape {np.shape(values)}"
-                )
-            columns[:, at] = values
+            columns[:, at] = computed(self.families[k], X, local[at])
         return columns
 
     def decision_function(

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.banks import binning
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.binning import assign_bins, bin_coded, find_cuts
 from boostsample.banks.disk import check_disk_bank
+from boostsample.banks.lazy import LazyBank
 from boostsample.banks.shard_banks import (
     bins_of_rows,
     cuts_of_rows,
@@ -26,6 +28,7 @@ from boostsample.checks import check_rows
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import Family
+from boostsample.loop.booster import Booster
 from boostsample.models.model import Model
 from boostsample.records import Term
 from tests.problems import Powers, powers, same_bits
@@ -190,12 +193,37 @@ def test_bad_families_are_refused(
 
 
 @pytest.mark.parametrize(
-    "result",
-    [np.zeros((300, 2)), np.zeros((300, 3), np.float32), np.zeros(300, np.float32), [[0.0, 0.0]]],
+    ("result", "got"),
+    [
+        (np.zeros((300, 2)), r"ndarray of float64, shape \(300, 2\); convert it"),
+        (np.zeros((300, 3), np.float32), r"ndarray of float32, shape \(300, 3\)"),
+        (np.zeros(300, np.float32), r"ndarray of float32, shape \(300,\)"),
+        ([[0.0, 0.0]], "list;"),
+        (np.ma.masked_equal(np.zeros((300, 2), np.float32), 0), "MaskedArray of float32"),
+        (scipy.sparse.csr_array((300, 2), dtype=np.float32), "csr_array;"),
+    ],
 )
-def test_a_family_that_breaks_its_contract_is_named(X: NDArray[np.float32], result: Any) -> None:
-    with pytest.raises(DataError, match=r"family broken must compute float32 of shape \(300, 2\)"):
+def test_a_family_that_breaks_its_contract_is_named(
+    X: NDArray[np.float32], result: Any, got: str
+) -> None:
+    message = rf"family broken must return an array of float32, shape \(300, 2\), got {got}"
+    with pytest.raises(DataError, match=message):
         FeatureBank.build([Broken(result)], X)
+
+
+@pytest.mark.parametrize("form", [FeatureBank.build, LazyBank])
+def test_a_family_cannot_change_the_examples(
+    X: NDArray[np.float32], form: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def doubled(X: Any, features: Any) -> Any:
+        X *= 2
+        return X[:, features]
+
+    family, before = Powers(3, 2, "a"), X.copy()
+    monkeypatch.setattr(family, "compute", doubled)
+    with pytest.raises(ValueError, match="read-only"):
+        Booster(form([family], X), None, np.ones((300, 1), np.int8), "full").next_round()
+    np.testing.assert_array_equal(X, before)
 
 
 def test_a_family_of_one_column_for_all_features_is_named_in_predictions(
@@ -205,7 +233,7 @@ def test_a_family_of_one_column_for_all_features_is_named_in_predictions(
     model = Model([family], [Term(k, 1, 0.0, np.ones(1, np.int8), 0.5) for k in range(2)], 1)
     assert model.decision_function(X).shape == (len(X), 1)
     monkeypatch.setattr(family, "compute", lambda X, _: np.zeros((len(X), 1), np.float32))
-    with pytest.raises(DataError, match=r"family a must compute values of shape \(300, 2\), got"):
+    with pytest.raises(DataError, match=r"family a must return .* \(300, 2\), got ndarray"):
         model.decision_function(X)
 
 

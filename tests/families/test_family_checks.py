@@ -307,6 +307,22 @@ def test_a_good_family_passes() -> None:
     check_family(Good(seed=5), with_gaps)
 
 
+class Fractions(Good):
+    """Computes in float64, so that examples of more digits than float32 have other values."""
+
+    def compute(self, X: Any, features: ArrayLike) -> NDArray[np.float32]:
+        wanted = self.check_features(features)
+        table = check_examples(X, (5,), self.name).astype(np.float64)[:, wanted]
+        values: NDArray[np.float32] = np.where(
+            np.isfinite(table), table - np.rint(table), np.nan
+        ).astype(np.float32)
+        return values
+
+
+def test_a_family_may_read_all_digits() -> None:
+    check_family(Fractions(), np.random.default_rng(0).uniform(0, 255, (7, 5)))
+
+
 @pytest.mark.parametrize(("check", "broken", "message"), BROKEN)
 def test_a_broken_family_is_caught(check: str, broken: type[Family], message: str) -> None:
     with pytest.raises(AssertionError, match=message):
