@@ -303,20 +303,23 @@ class ImageFamily(Family):
         return block
 
 
-def computed(family: Family, X: Any, features: NDArray[Any]) -> NDArray[np.float32]:
-    """`Family.compute`, which cannot change numbers in X; DataError for another result."""
+def read_only(X: Any) -> Any:
+    """A view of numbers that `Family.compute` cannot change; other examples as they are."""
     if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
         X = X.view()
         X.flags.writeable = False
-    values: Any = family.compute(X, features)
-    shape = X.shape[0], features.size
+    return X
+
+
+def check_computed(name: str, values: Any, shape: tuple[int, int]) -> NDArray[np.float32]:
+    """What `Family.compute` returned for (n, q) values; DataError unless it is such an array."""
     array = isinstance(values, np.ndarray)
     masked = isinstance(values, np.ma.MaskedArray)  # its mask would be lost
     if not array or masked or values.dtype != np.float32 or values.shape != shape:
         got = f" of {values.dtype}, shape {values.shape}" if array else ""
         raise DataError(
-            f"compute() of family {family.name} must return an array of float32, shape {shape}, "
-            f"got {type(values).__name__}{got}; convert it, as by values.astype(np.float32)"
+            f"compute() of family {name} must return an array of float32, shape {shape}, got "
+            f"{type(values).__name__}{got}; convert it, as by values.astype(np.float32)"
         )
     return np.asarray(values)
 

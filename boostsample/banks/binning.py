@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_integer, check_rows
 from boostsample.column_table import chunked_width
 from boostsample.errors import DataError
-from boostsample.family import BinnedFeatures, Family, computed, pixel_major
+from boostsample.family import BinnedFeatures, Family, check_computed, pixel_major, read_only
 from boostsample.kernels import cuts as kernels
 from boostsample.kernels.byte_matrix import take_transposed
 from boostsample.kernels.cuts import MAX_CUTS
@@ -222,7 +222,8 @@ def compute_columns(
 
     `rows` are the row numbers for error messages; default: positions in X.
     """
-    values = computed(family, X, local)
+    values = family.compute(read_only(X), local)
+    values = check_computed(family.name, values, (X.shape[0], local.size))
     columns = np.require(values.T, requirements=["C", "W"])  # no copy of feature-major memory
     infinite = _first_infinite(columns)
     if infinite is not None:

@@ -36,7 +36,7 @@ from boostsample.banks.binning import (
 )
 from boostsample.checks import check_integer, check_rows
 from boostsample.errors import SettingError
-from boostsample.family import Family, computed
+from boostsample.family import Family, read_only
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.cuts import MAX_CUTS
 from boostsample.kernels.search import SEARCH_GROUP
@@ -156,8 +156,8 @@ class LazyBank(Bank):
             n = family.n_features
             many = np.arange(min(n, _MANY)) * n // min(n, _MANY)
             for examples in (whole, block_order(self._source.X, self._cache_bytes, rows)):
-                computed(family, examples, np.zeros(1, np.int64))
-                computed(family, examples, many)
+                family.compute(read_only(examples), np.zeros(1, np.int64))
+                family.compute(read_only(examples), many)
         columns = np.zeros((1, 2), np.float32)
         assign_bins(columns, *find_cuts(columns))
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.errors import DataError, SettingError, one_line
-from boostsample.family import Family, computed
+from boostsample.family import Family, check_computed, read_only
 from boostsample.files.archive import floats_entry, integers_entry, narrowest
 from boostsample.kernels.scores import add_table_scores
 from boostsample.models.scoring import TermArrays
@@ -231,7 +231,9 @@ class Model(TermArrays):
         owner, local = self.owners(features)
         for k in np.unique(owner):
             at = np.flatnonzero(owner == k)
-            columns[:, at] = computed(self.families[k], X, local[at])
+            family = self.families[k]
+            values = family.compute(read_only(X), local[at])
+            columns[:, at] = check_computed(family.name, values, (X.shape[0], at.size))
         return columns
 
     def decision_function(

@@ -230,7 +230,7 @@ class Aliased(UniformNaive):
         super().start(pool, budget, n_rounds, rng)
         self.stream = rng
         self.count_ = [0]
-        self.seen_ = {"count": self.count_, "again": [self.count_]}
+        self.seen_: dict[str, Any] = {"count": self.count_, "again": [self.count_]}
 
     def choose(self, step: Step) -> Stump:
         self.count_[0] += int(self.stream.integers(1, 5))

@@ -271,7 +271,7 @@ class Odd(UniformNaive):
         if self.keeps == "state":
             self.seen_ = {1, 2}
         if self.keeps == "order":
-            self.seen_ = np.zeros((2, 3), order="F")
+            self.table_ = np.zeros((2, 3), order="F")
         if self.keeps == "setting":
             self.n_features = 2
         if self.keeps == "setting in place":
