@@ -17,9 +17,9 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
 from boostsample.ledger import Ledger
 from boostsample.planning.costs import copy_cost, draw_cost, round_cost, search_cost, values_cost
-from boostsample.records import FamilyInfo, Sample, Stumps, arrays_of, sample_members
+from boostsample.records import NO_FEATURES, FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
-from boostsample.rows.protocol import NO_FEATURES, SampleRows, TargetRows
+from boostsample.rows.protocol import SampleRows, TargetRows
 from boostsample.rows.sampling_schemes import known_scheme
 
 __all__ = ["Step"]
@@ -101,7 +101,10 @@ class Step:
 
     @property
     def whole(self) -> bool:
-        """Whether this search is of all N examples; nodes must not change what these teach."""
+        """Whether this search is of all N examples, and not of a node with all of them.
+
+        Nodes must not change what these teach.
+        """
         return self.__whole
 
     @property

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from boostsample.errors import StrategyError
 from boostsample.records import (
     FamilyInfo,
+    NodeFeatures,
     Outcome,
     Pool,
     Sample,
@@ -29,6 +30,7 @@ from boostsample.step import Step
 
 __all__ = [
     "FamilyInfo",
+    "NodeFeatures",
     "Outcome",
     "Pool",
     "Sample",
@@ -40,10 +42,15 @@ __all__ = [
 
 
 class OneSample(NamedTuple):
-    """Searches of `n_features` features on one sample of a scheme."""
+    """Searches of up to `n_features` features on one sample of a scheme.
+
+    The sample has a `part` of the examples at most. With `of_nodes`, only searches of nodes are so.
+    """
 
     n_features: int
     scheme: str
+    part: float = 1.0
+    of_nodes: bool = False
 
 
 class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn ships no annotations
@@ -78,8 +85,8 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
         Override it if a setting such as None stands for a value that depends on the data.
         """
-        params: dict[str, Any] = self.get_params(deep=False)
-        return params
+        params, added = self.get_params(deep=False), self.added_settings
+        return {name: params[name] for name in params if params[name] != added.get(name, ...)}
 
     def searched_labels(self, n_labels: int) -> int:
         """How many of the K labels its searches read, K by default.
@@ -95,8 +102,17 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
         `boostsample.rows.sampling_schemes.random_features`. The best stump is chosen, without
         notes or other random numbers. The loop may then make the searches of a tree in one call, to
         the same bits. None for others.
+
+        If only searches of nodes are so (`of_nodes`), of features that
+        `boostsample.rows.sampling_schemes.node_features` draws as `features_of_nodes` says, on
+        min(budget // Q, part * n) of their n examples, at least one, the loop may make those of a
+        tree after that of all examples; `learn` gets their outcomes afterwards, in their order.
         """
         return None
+
+    def features_of_nodes(self) -> NodeFeatures:  # an optional hook
+        """How the nodes of the next tree draw their features, with `of_nodes` of `one_sample`."""
+        raise NotImplementedError
 
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator

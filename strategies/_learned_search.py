@@ -53,6 +53,7 @@ class LearnedSearch(Strategy):
         self.arms_, self.memory_ = np.zeros((2, n_arms)), np.zeros((2, 2))
         self.variance_, self.running_mean_, self.n_rewards_ = variance, 0.0, 0
         self.chosen_, self.node_chosen_ = np.empty((2, 0), np.int64)
+        self.n_again_ = 0
 
     def learn(self, outcome: Outcome) -> None:
         """Remember the feature, and reward both choices by what the round's first search gained."""
@@ -87,6 +88,7 @@ class LearnedSearch(Strategy):
         self, step: Step, stages: list[Stage]
     ) -> tuple[NDArray[np.int64], list[Stage]]:
         """Choose whether to remember; the features of the first stage, and the stages for them."""
+        self.n_again_ = self.node_chosen_.size if best_arm(self.memory_) else 0
         self.remember_ = draw_near(self.memory_, self.variance_, step.rng) if self.n_rewards_ else 0
         first = self.remembered(self.remember_, stages[0][0], step.rng, self.chosen_)
         step.note(n_remembered=first.size)

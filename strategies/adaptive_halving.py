@@ -12,7 +12,7 @@ S_max is the largest whose first stage has at least 10 examples.
 Choice: bracket S has the mean x_S and the count n_S of its rewards. Let S* be the bracket of the
 largest mean. Of S* - 1, S* and S* + 1, the one with the largest draw from Normal(x_S, v / n_S) is
 searched; a bracket that was never searched counts as one reward equal to x_S*. v_1 = 0.04. The
-first round takes S_max. Nodes of trees use the best S of whole searches.
+first round takes S_max. Nodes of trees use the best S of whole searches, or one sample.
 
 Runners-up: the features of the stage before the last, without the chosen one, compete again in that
 stage of the next round, for up to half of its places.
@@ -27,14 +27,19 @@ stage.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
 
-from boostsample.checks import check_integer
+from boostsample.checks import check_integer, check_number
 from boostsample.rows.sampling_schemes import unbiased_scheme
 from boostsample.step import Step
 from boostsample.strategies._learned_search import LearnedSearch, best_arm, draw_near
 from boostsample.strategies.successive_halving import bracket_that_spends, most_stages
-from boostsample.strategy import Pool, Stump
+from boostsample.strategies.uniform_naive import sampled_stump
+from boostsample.strategy import NodeFeatures, OneSample, Pool, Stump
 
 #: Least number of examples in the first stage.
 _LEAST_EXAMPLES = 10
@@ -51,11 +56,35 @@ class AdaptiveHalving(LearnedSearch):
         Features that compete for one place in the next stage, at least 2.
     scheme : str
         How examples are drawn, see `Step.draw`; edges must be unbiased.
+    node_sample : float or None
+        Part of the examples of a node on which it is searched, all different, between 0 and 1; with
+        as many features as its budget allows. Trees then grow in one call, in a part of the time.
+        Where nodes have many examples, it finds less than None, which searches nodes in stages.
     """
 
-    def __init__(self, eta: int = 4, scheme: str = "order") -> None:
+    added_settings: ClassVar[Mapping[str, Any]] = {"node_sample": None}
+
+    def __init__(
+        self, eta: int = 4, scheme: str = "order", node_sample: float | None = None
+    ) -> None:
         self.eta = eta
         self.scheme = scheme
+        self.node_sample = node_sample
+
+    def one_sample(self, pool: Pool, budget: int) -> OneSample | None:
+        """Q of a node and the scheme of its draws, with `node_sample`."""
+        if type(self).choose is not AdaptiveHalving.choose or self.node_sample is None:
+            return None
+        return OneSample(self._n_of_node(pool, budget), "distinct", self.node_sample, of_nodes=True)
+
+    def features_of_nodes(self) -> NodeFeatures:
+        """What nodes had chosen before this round, if memory is better than no memory."""
+        return NodeFeatures(self.n_of_node_, self.node_chosen_[: self.n_again_])
+
+    def _n_of_node(self, pool: Pool, budget: int) -> int:
+        """Q of a search of all features, or on the part of the examples that the budget allows."""
+        assert self.node_sample is not None
+        return min(pool.n_features, math.ceil(budget / (self.node_sample * pool.n_examples)))
 
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings and forget all rewards and features."""
@@ -64,11 +93,16 @@ class AdaptiveHalving(LearnedSearch):
         size = budget, pool.n_examples, pool.n_features
         self.forget(most_stages(*size, self.eta, _LEAST_EXAMPLES), _FIRST_VARIANCE)
         self.runners_up_ = np.empty(0, np.int64)
+        if self.node_sample is not None:
+            check_number("node_sample", self.node_sample, 0.0, 1.0, above=True)
+            self.n_of_node_ = self._n_of_node(pool, budget)
 
     def choose(self, step: Step) -> Stump:
         """Choose a bracket and whether to remember, and run the stages."""
         size = step.budget, step.n_examples, step.n_features, self.eta
         if not step.whole:
+            if self.node_sample is not None:
+                return sampled_stump(step, self.features_of_nodes(), self.node_sample)
             n_stages = min(self._n_stages(), most_stages(*size, _LEAST_EXAMPLES))
             return self.search_of_node(step, bracket_that_spends(n_stages, *size))
         n_stages = self._n_stages(step.rng)

@@ -19,9 +19,9 @@ useful columns take turns. Nodes of trees are searched in the same way.
 
 - Above 5,000 examples, on all of them: samples would lose sparse columns, which few examples tell
   from 0. All columns have the same chance.
-- Else on half of the examples, drawn by weight. Of a pool above 10 Q, which so few examples cannot
-  tell apart, Q draws are made with replacement, column j with a probability in proportion to
-  (e_j^2 - m^2)^3, m the median of the shuffled edges.
+- Else on half of the examples, drawn by weight; those of a node are all different. Of a pool above
+  10 Q, which so few examples cannot tell apart, Q draws are made with replacement, column j with a
+  probability in proportion to (e_j^2 - m^2)^3, m the median of the shuffled edges.
 
 Cost per iteration: F + min(F, 2000) exact searches in a pass, which is the default budget, and Q N
 or Q N / 2 looks in others; O(F log F) in a pass. 4 F bytes of state, and 16 for each of the pool.
@@ -38,7 +38,8 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_integer, check_number
 from boostsample.step import Step
-from boostsample.strategy import Pool, Strategy, Stump, Stumps
+from boostsample.strategies.uniform_naive import sampled_stump
+from boostsample.strategy import NodeFeatures, OneSample, Pool, Strategy, Stump, Stumps
 
 _SHUFFLED = 2000
 """Columns that are searched on shuffled examples."""
@@ -90,12 +91,23 @@ class Screening(Strategy):
             return _FEWEST_DRAWN
         return min(max(pool.n_examples // 10, _FEWEST_DRAWN), _MOST_DRAWN)
 
+    def one_sample(self, pool: Pool, budget: int) -> OneSample | None:
+        """Q of a node and the scheme of its draws, unless all examples are searched."""
+        if type(self).choose is not Screening.choose or pool.n_examples > _MANY:
+            return None
+        return OneSample(min(self._n_drawn(pool), pool.n_features), "distinct", 0.5, of_nodes=True)
+
+    def features_of_nodes(self) -> NodeFeatures:
+        """Columns of the pool; of all, while there is no pool."""
+        ends = self.chances_ if self._draws_by_chance(self.n_drawn_) else np.empty(0)
+        return NodeFeatures(self.n_drawn_, pool=self.pool_, ends=ends)
+
     def start(self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator) -> None:
         """Check the settings; nothing is known of any column."""
         if self.n_features is not None:
             check_integer("n_features", self.n_features, 1)
         check_number("false_share", self.false_share, 0.0, 1.0, above=True)
-        self.n_drawn_ = self._n_drawn(pool)
+        self.n_drawn_ = min(self._n_drawn(pool), pool.n_features)
         self.searches_, self.next_pass_ = 0, 1
         self.edges_ = np.zeros(pool.n_features, np.float32)
         self.pool_, self.left_ = np.empty((2, 0), np.int64)
@@ -112,7 +124,10 @@ class Screening(Strategy):
                 self.next_pass_ *= _GROWTH
             if self.left_.size:
                 return self._continue_pass(step).best()
-        step.note(pool=self.pool_.size)
+        elif not self.many_:
+            return sampled_stump(step, self.features_of_nodes(), 0.5)
+        if step.whole:
+            step.note(pool=self.pool_.size)
         features = self._drawn(step)
         most = step.n_examples if self.many_ else step.n_examples // 2
         size = max(1, min(most, step.remaining // features.size))
@@ -148,6 +163,9 @@ class Screening(Strategy):
         excess = self.edges_[self.pool_].astype(float) ** 2 - least**2
         self.chances_ = np.cumsum(np.maximum(excess, 1e-6) ** _POWER)
 
+    def _draws_by_chance(self, n: int) -> bool:
+        return not self.many_ and self.pool_.size > _LARGE_POOL * n
+
     def _drawn(self, step: Step) -> NDArray[np.int64]:
         """Columns of the pool; of all, while there is no pool."""
         q = min(self.n_drawn_, step.remaining)
@@ -155,7 +173,7 @@ class Screening(Strategy):
             return step.sample_features(q)
         if self.pool_.size <= q:
             return self.pool_
-        if self.many_ or self.pool_.size <= _LARGE_POOL * q:
+        if not self._draws_by_chance(q):
             return np.sort(step.rng.choice(self.pool_, q, replace=False, shuffle=False))
         drawn = np.searchsorted(self.chances_, step.rng.random(q) * self.chances_[-1])
         return np.asarray(self.pool_[np.unique(drawn)], np.int64)

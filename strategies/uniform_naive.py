@@ -17,9 +17,14 @@ from typing import Any
 import numpy as np
 
 from boostsample.checks import check_n_features
-from boostsample.rows.sampling_schemes import drawn_from_seed, known_scheme, random_features
+from boostsample.rows.sampling_schemes import (
+    drawn_from_seed,
+    known_scheme,
+    node_features,
+    random_features,
+)
 from boostsample.step import Step
-from boostsample.strategy import OneSample, Pool, Strategy, Stump
+from boostsample.strategy import NodeFeatures, OneSample, Pool, Strategy, Stump
 
 
 class UniformNaive(Strategy):
@@ -61,6 +66,14 @@ class UniformNaive(Strategy):
         features = random_features(step.rng, n, step.n_features)
         sample = step.draw(step.remaining // n, self.scheme)
         return step.search(features, sample).best()
+
+
+def sampled_stump(step: Step, drawn: NodeFeatures, part: float) -> Stump:
+    """The best stump of some features on one sample of different examples, as of `one_sample`."""
+    drawn = drawn._replace(n=min(drawn.n, step.budget))
+    features = node_features(step.rng, drawn, step.n_features)
+    size = max(1, min(step.budget // drawn.n, int(part * step.n_examples)))
+    return step.search(features, step.draw(size, "distinct")).best()
 
 
 def searched_features(

@@ -43,6 +43,8 @@ _MANY_ROWS, _MOST_ROWS_OF_SAMPLE = 500, 0.7
 _FEWEST_DRAWN = 6
 """Features of a search of two classes, at least."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
+_NODE_SAMPLE = 0.85
+"""Part of the examples of a node that is searched with that budget."""
 _VERY_WIDE = "screening"
 _VERY_WIDE_SPREAD, _SPREAD_BUDGET = "successive-halving", "1000N"
 """Over shards, which cannot shuffle features among their rows."""
@@ -76,9 +78,10 @@ def choose_settings(
     - `strategy` "auto" is ``uniform-naive`` for F up to 100, with half of the features, at least
       6, on half of the examples, all different; for K above 1 with all features, for N from 500 on
       on seven tenths of the examples. With a budget that is given it searches all features.
-      It is ``adaptive-halving`` with a budget of 100 N for F up to 3,000, and ``screening`` with
-      its own above; of rows that are spread over shards (`spread`) it is ``successive-halving``
-      with 1,000 N. A budget that is given takes the place of theirs.
+      It is ``adaptive-halving`` for F up to 3,000, with a budget of 100 N, and nodes searched on
+      one sample; and ``screening`` with its own above; of rows that are spread over shards
+      (`spread`) it is ``successive-halving`` with 1,000 N. A budget that is given takes the place
+      of theirs, and ``adaptive-halving`` then searches nodes in stages, too.
       With a limit on the features of the model (`limited`) it is ``full`` for F up to 100, if the
       budget pays for it.
     - `learner` "auto" is a tree with one leaf for each 25 training examples, 8 to 16, or for K
@@ -94,7 +97,7 @@ budget='5.5N')
     Chosen(strategy='uniform-naive:n_features=21:scheme=distinct', learner='tree:n_leaves=32', \
 budget='14.7N')
     >>> choose_settings("auto", "stump", None, 1000, 2000)
-    Chosen(strategy='adaptive-halving', learner='stump', budget='100N')
+    Chosen(strategy='adaptive-halving:node_sample=0.85', learner='stump', budget='100N')
     >>> choose_settings("auto", "stump", None, 1000, 20_000)
     Chosen(strategy='screening', learner='stump', budget=None)
     """
@@ -114,7 +117,10 @@ budget='14.7N')
             return Chosen(_VERY_WIDE_SPREAD, learner, _SPREAD_BUDGET if budget is None else budget)
         return Chosen(_VERY_WIDE, learner, budget)
     if not narrow:
-        return Chosen(_WIDE, learner, _WIDE_BUDGET if budget is None else budget)
+        if budget is not None:
+            return Chosen(_WIDE, learner, budget)
+        nodes = {"node_sample": _NODE_SAMPLE}
+        return Chosen(write_name(_WIDE, nodes), learner, _WIDE_BUDGET)
     if limited:
         budget = f"{n_features}N" if budget is None else budget
         pays = budget_looks(budget, n_examples) >= n_features * n_examples

@@ -17,6 +17,8 @@ from boostsample.jit.memory import on_stack
 from boostsample.jit.vectors import LANES
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
+#: An int64 variable.
+_NONE: Any = np.int64(0)
 #: Examples of a block: their running sums are one vector of 16 lanes, in which a comparison without
 #: branches finds the example of a target.
 DRAW_BLOCK = 16
@@ -229,6 +231,54 @@ def draw_features(seed: int, n_features: int, features: Ints) -> None:
 
 
 @kernel
+def draw_node_features(
+    seed: int,
+    n_features: int,
+    again: Ints,
+    pool: Ints,
+    ends: Doubles,
+    marks: Bytes,
+    features: Ints,
+) -> int:
+    """Features of 0, ..., F - 1 as `records.NodeFeatures` says; returns how many. O(Q).
+
+    Reads again and pool int64, ends float64. Writes features int64 (Q,), Q below the number that
+    they are drawn from, in the order of the draws; fewer of a pool with repeats. Random numbers are
+    a hash of `seed`. marks uint8 (F,) is 0 before and after.
+    """
+    state, used = np.uint64(seed), _NONE
+    for _ in range(features.size if again.size else 0):
+        if used == features.size // 2:
+            break
+        state, uniform = _next_uniform(state)
+        # P(t sqrt(u) < s) = (s / t)^2.
+        feature = again[np.int64(again.size * np.sqrt(uniform))]
+        if not marks[feature]:
+            features[used], marks[feature] = feature, 1
+            used += 1
+    n_draws = _NONE + features.size - used
+    if not ends.size:
+        # About log M draws for each of M features find all of them.
+        n_draws += 100 * (pool.size if pool.size else n_features)
+    while used < features.size and n_draws > 0:
+        n_draws -= 1
+        state, uniform = _next_uniform(state)
+        if ends.size:
+            at = min(np.searchsorted(ends, uniform * ends[ends.size - 1]), ends.size - 1)
+            feature = pool[at]
+        elif pool.size:
+            feature = pool[np.int64(uniform * pool.size)]
+        else:
+            feature = np.int64(uniform * n_features)
+        if not marks[feature]:
+            features[used], marks[feature] = feature, 1
+            used += 1
+    for q in range(used):
+        marks[features[q]] = 0
+    return int(used)
+
+
+@kernel
 def draw_pivotal(
     weight: Floats, level: float, seed: int, taken: Bytes, examples: Ints, inclusion: Doubles
 ) -> int:
@@ -281,8 +331,6 @@ GUESSED_FROM = 8192
 _N_BUCKETS = 512
 #: Larger keys are not told from each other: times a weight, they are float32.
 _MOST_KEY = 1e38
-#: An int64 variable.
-_NONE: Any = np.int64(0)
 
 
 class OrderRoom(NamedTuple):

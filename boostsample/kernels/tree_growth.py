@@ -23,6 +23,7 @@ from boostsample.kernels.draw import (
     DRAW_BLOCK,
     cumulate_for_draw,
     draw_features,
+    draw_node_features,
     draw_pivotal,
     inclusion_level,
 )
@@ -49,6 +50,10 @@ class GrowthPlan(NamedTuple):
         Most leaves of a tree, at least 2.
     budget, least_budget : int
         Looks of a search of all examples, and the least of a search of some.
+    n_features : int
+        Most features of a search.
+    part : float
+        Most of the examples of a node that are drawn.
     few : int
         Most rows of a sample whose sweeps are in float32.
     rows_a_bin : int
@@ -62,6 +67,8 @@ class GrowthPlan(NamedTuple):
     n_leaves: int
     budget: int
     least_budget: int
+    n_features: int
+    part: float
     few: int
     rows_a_bin: int
     rough_tie: float
@@ -76,7 +83,8 @@ class GrowthRoom(NamedTuple):
     `draw.cumulate_for_draw`. `part_sums` float64 (parts, P), `part_masses` float64 (parts,),
     `part_sides` float64 (parts, 3 P), or with less room unless the growth reads masses.
     `taken` uint8 (n + 1,). `features` int64 and `n_bins` int16 (Q,) of a search of Q features: all
-    features, or room for those that are drawn. `examples` int32 and `shares` float64 (T + 1,),
+    features, or room for those that are drawn; `marks` uint8 (F,) of zeros, if they are drawn by
+    `draw.draw_node_features`. `examples` int32 and `shares` float64 (T + 1,),
     `sampled` float32 (T P,) for samples of T rows; `base` and `sums` float64 (P,).
     """
 
@@ -92,11 +100,20 @@ class GrowthRoom(NamedTuple):
     taken: Bytes
     features: Ints
     n_bins: Ints
+    marks: Bytes
     examples: NDArray[np.int32]
     shares: Doubles
     sampled: Floats
     base: Doubles
     sums: Doubles
+
+
+class DrawnFrom(NamedTuple):
+    """What the features of nodes are drawn from, as of `records.NodeFeatures`; empty for others."""
+
+    again: Ints
+    pool: Ints
+    ends: Doubles
 
 
 class GrownNodes(NamedTuple):
@@ -112,8 +129,8 @@ class GrownNodes(NamedTuple):
         The node of the examples below the threshold, before that of the others; -1 for a leaf.
     search : ndarray of int64
         Number of its search, -1 if it was not searched.
-    feature, threshold, sampled : ndarray of int64
-        Stump and number of looks a feature of its search.
+    feature, threshold, searched, sampled : ndarray of int64
+        Stump, number of features and looks a feature of its search.
     estimated, edge, gain : ndarray of float64
         Edge on the sample and on all examples of the node, and gain of the split.
     leaf_edge : ndarray of float64
@@ -137,6 +154,7 @@ class GrownNodes(NamedTuple):
     search: NDArray[np.int64]
     feature: NDArray[np.int64]
     threshold: NDArray[np.int64]
+    searched: NDArray[np.int64]
     sampled: NDArray[np.int64]
     estimated: Doubles
     edge: Doubles
@@ -154,7 +172,7 @@ def nodes_room(n_leaves: int, n_labels: int, reads_masses: bool) -> GrownNodes:
     """Room for the nodes of a tree."""
     n = 2 * n_leaves - 1
     n_masses = n if reads_masses else 0
-    whole: list[Any] = [np.empty(n, np.int64) for _ in range(7)]
+    whole: list[Any] = [np.empty(n, np.int64) for _ in range(8)]
     numbers: list[Any] = [np.empty(n) for _ in range(5)]
     of_labels: list[Any] = [np.empty((n, n_labels)) for _ in range(3)]
     of_labels += [np.empty((n_masses, n_labels)), np.empty((n_masses, 2, n_labels))]
@@ -258,25 +276,29 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
         run_mass: float,
         plan: GrowthPlan,
         seeds: Ints,
+        drawn: DrawnFrom,
         room: GrowthRoom,
         search_room: SearchRoom,
         stumps: SearchOutput,
         nodes: GrownNodes,
     ) -> None:
-        """Grow a tree best first.
+        """Grow a tree best first; from a root that was searched, if nodes.counts[1] is 1.
 
         Reads bins uint8 (F, n), n_bins int16 (F,), the rows of the run and their mass, and seeds
-        int64 (2 L - 3, 1) of the draws of examples, or (2 L - 3, 2) if Q features are drawn before.
-        Writes `nodes`; `stumps` has room for Q features. O(Q T P / 8) for each node, T the rows of
-        its sample.
+        int64 (2 L - 3, 1) of the draws of examples, or (2 L - 3, 2) if up to Q features are drawn
+        before. Writes `nodes`; `stumps` has room for Q features. O(Q T P / 8) for each node, T the
+        rows of its sample.
         """
         n_all, n_labels, n_features = run.values.size // width, nodes.sums.shape[1], n_bins.size
         none: Any = np.int64(0)
-        n_nodes, n_searches, n_leaves, fresh = 1, 0, 1, 0
+        n_known = n_searches = nodes.counts[1]
+        n_nodes, n_leaves, fresh = 1, 1, n_known
         nodes.first[0], nodes.end[0] = 0, n_all
-        nodes.below[0] = nodes.search[0] = -1
+        nodes.below[0], nodes.search[0] = -1, n_known - 1
         work = on_stack(MOST_SUMMED, np.float64)[:n_labels]
         features, of_features = room.features, room.n_bins
+        for q in range(features.size if seeds.shape[1] == 1 else 0):
+            of_features[q] = n_bins[features[q]]
         below_known = above_known = True
         while True:
             for node in range(fresh, n_nodes):
@@ -334,13 +356,26 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                         continue
 
                 # Draw
-                seed = seeds[n_searches, seeds.shape[1] - 1]
-                if features.size < n_features:
-                    draw_features(seeds[n_searches, 0], n_features, features)
+                of_search = seeds[n_searches - n_known]
+                seed = of_search[of_search.size - 1]
+                if of_search.size > 1:
+                    if room.marks.size:
+                        n_drawn = draw_node_features(
+                            of_search[0],
+                            n_features,
+                            drawn.again,
+                            drawn.pool,
+                            drawn.ends,
+                            room.marks,
+                            room.features,
+                        )
+                        features, of_features = room.features[:n_drawn], room.n_bins[:n_drawn]
+                    else:
+                        draw_features(of_search[0], n_features, features)
                     for q in range(features.size):
                         of_features[q] = n_bins[features[q]]
                 size = max(plan.budget * n // n_all, min(plan.budget, plan.least_budget))
-                size //= features.size
+                size = max(min(size // plan.n_features, int(plan.part * n)), 1)
                 weight, ends = room.weight[:n], room.ends[: -(-n // DRAW_BLOCK)]
                 totals(values, weight)
                 cumulate_for_draw(weight, ends)
@@ -413,6 +448,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                 nodes.gain[node] = row_total(work)
                 nodes.feature[node], nodes.threshold[node] = features[best], threshold
                 nodes.estimated[node], nodes.sampled[node] = stumps.edges[best], size
+                nodes.searched[node] = features.size
                 nodes.search[node] = n_searches
                 n_searches += 1
 

@@ -309,7 +309,7 @@ class Booster:
         self._search.begin(self._round + 1)
         self._begin_round(self._round + 1)
         if self._grows:
-            tree, values = self._search.grow()
+            tree, values = self._search.grow(self._targets())
             edge, leaves, same = tree.edge, tree.leaves(), False
             terms = tree.terms(values, self.step_size.alpha(self._share * edge))
         else:

@@ -7,4 +7,4 @@ bit of an edge: stored results of another version are computed again, not mixed 
 
 from __future__ import annotations
 
-NUMERICS = 10
+NUMERICS = 11

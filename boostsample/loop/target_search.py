@@ -26,7 +26,8 @@ from boostsample.loop.round_budgets import EQUAL, least_budget, round_budget
 from boostsample.objective import AdaBoostMH, Objective, RealObjective, best_votes, sums_of_sides
 from boostsample.planning.costs import draw_cost, finish_cost, search_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps, Term
-from boostsample.rows.protocol import Growth, Leaf, RunRows, Searches, TargetRows
+from boostsample.rows.protocol import Growth, Leaf, Root, RunRows, Searches, TargetRows
+from boostsample.rows.sampling_schemes import check_node_features
 from boostsample.rows.tree_growth import SCHEME
 from boostsample.step import Step
 from boostsample.strategy import Strategy, is_learned
@@ -83,7 +84,7 @@ class TargetSearch:
         self._most = max_model_features
         self._growth: Growth | None = None
         self._learns = type(strategy).learn is not Strategy.learn
-        self._n_searched = 0
+        self._grows_nodes = False
         if max_model_features is not None and max_model_features < pool.n_features:
             few = Pool([FamilyInfo("", max_model_features, 0)], max_model_features, pool.n_examples)
             limit = f"max_model_features={max_model_features}"
@@ -159,7 +160,8 @@ class TargetSearch:
         computed, looks = run.values_computed, rows.looks
         budget = self._budget_of(rows.n_examples)
         ledger = Ledger(type(strategy).__name__, budget)
-        whole = rows.n_examples == run.n_examples
+        # One half of a constant stump has all examples, too.
+        whole = rows.n_examples == run.n_examples and not targets.path
         place = self.round, self._n_rounds
         step = Step(rows, ledger, self._rng, self._families, place, whole)
         try:
@@ -256,29 +258,60 @@ class TargetSearch:
     def prepare_growth(self, n_leaves: int) -> bool:
         """Whether `grow` makes the trees of so many leaves that single searches would make.
 
-        The strategy must search on one sample and learn nothing.
+        The strategy must search on one sample and learn nothing, or do so in nodes.
         """
         strategy = self._strategy
         sample = strategy.one_sample(self._pool, self._budget)
         known = self._most is None and self.objective.grows and self._budget_kind == EQUAL
-        if n_leaves >= 2 and known and sample is not None and not self._learns:
-            self._n_searched, scheme = sample
+        if n_leaves >= 2 and known and sample is not None:
+            n_searched, scheme, part, self._grows_nodes = sample
+            if self._learns and not self._grows_nodes:
+                return False
             budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
-            searches = Searches(n_leaves, *budgets, self._n_searched, masses)
+            searches = Searches(n_leaves, *budgets, n_searched, masses, part, self._grows_nodes)
             self._growth = self._run.growth(searches, scheme)
         return self._growth is not None
 
-    def grow(self) -> tuple[GrownTree, list[float]]:
-        """Grow a tree on all examples in one call; also the raw threshold of each search."""
+    def grow(self, targets: Targets) -> tuple[GrownTree, list[float]]:
+        """Grow a tree on all examples in one call, or after the search of its root.
+
+        Also the raw threshold of each search.
+        """
         assert self._growth is not None
-        tree = GrownTree(self._growth.grow(self._rng), self.objective)
+        if self._grows_nodes:
+            found = self(targets, True)
+            root = Root(found.feature, found.threshold, found.sums, found.whole, found.masses)
+            drawn = self._strategy.features_of_nodes()
+            drawn = check_node_features(drawn, self._run.n_features)
+            nodes = self._growth.grow(self._rng, root, drawn)
+        else:
+            nodes = self._growth.grow(self._rng)
+        tree = GrownTree(nodes, self.objective)
         feature, threshold = tree.searched()
         values = self._growth.raw_thresholds(feature, threshold)
         first = [family.first for family in self._families]
         family = np.searchsorted(first, feature, "right") - 1
         names = [self._families[at].name for at in family.tolist()]
-        self.rows = tree.history(self.round, names, values, self._n_searched)
-        self.hopeless = False
+        n_known = len(self.rows)
+        self.rows += tree.history(self.round, names, values)[n_known:]
+        self.hopeless &= self._grows_nodes and len(self.rows) == 1
+        if self._grows_nodes and self._learns:
+            shares = tree.shares()
+            for at, row in enumerate(self.rows[1:], 1):
+                outcome = Outcome(
+                    round=self.round,
+                    search=at,
+                    feature=row["feature"],
+                    family=int(family[at]),
+                    edge_estimated=row["edge_estimated"],
+                    edge=row["edge"],
+                    alpha=alpha_of(row["edge"]),
+                    cost=row["looks_search"],
+                    n_examples=row["looks_finish"],
+                    weight_share=shares[at],
+                    whole=False,
+                )
+                self._strategy.learn(outcome)
         return tree, values
 
     def _within(
@@ -419,8 +452,13 @@ class GrownTree:
         at = self._searched
         return self._nodes.feature[at], self._nodes.threshold[at]
 
+    def shares(self) -> list[float]:
+        """Weight of the examples of each search, in units of that of all."""
+        shares: list[float] = self._nodes.share[self._searched].tolist()
+        return shares
+
     def history(
-        self, number: int, families: list[str], values: list[float], n_features: int
+        self, number: int, families: list[str], values: list[float]
     ) -> list[dict[str, Any]]:
         """A row for each search; alpha, loss, seconds and the end are set by the loop."""
         nodes, n_labels = self._nodes, self._votes.shape[1]
@@ -429,6 +467,7 @@ class GrownTree:
             families,
             nodes.feature[at].tolist(),
             values,
+            nodes.searched[at].tolist(),
             nodes.sampled[at].tolist(),
             nodes.estimated[at].tolist(),
             self._edges,
@@ -458,7 +497,14 @@ class GrownTree:
                 "seconds": 0.0,
                 "stopped": "",
             }
-            for search, (family, feature, value, sampled, estimated, edge, n_examples) in enumerate(
-                columns
-            )
+            for search, (
+                family,
+                feature,
+                value,
+                n_features,
+                sampled,
+                estimated,
+                edge,
+                n_examples,
+            ) in enumerate(columns)
         ]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from boostsample.errors import SettingError
+
+NO_FEATURES: NDArray[np.int64] = np.empty(0, np.int64)
 
 #: Largest family for which `Generator.choice` follows Floyd's algorithm whatever the number drawn.
 _FLOYD = 10_000
@@ -252,6 +254,28 @@ class Term:
     search: int = 0
     parent: int = -1
     side: int = 0
+
+
+class NodeFeatures(NamedTuple):
+    """How the features of a search of a node are drawn: n different ones, up to half of `again`.
+
+    Attributes
+    ----------
+    n : int
+    again : ndarray of int64, shape (t,)
+        Features that were good before, the latest last. Entry s, from 1, is drawn with the
+        probability (2 s - 1) / t^2.
+    pool : ndarray of int64, shape (M,)
+        What the others are drawn from; of all F features if it is empty.
+    ends : ndarray of float64, shape (M,)
+        Cumulated chances of the pool, for draws with replacement, of which repeats are left out;
+        equal chances, and different features, if it is empty.
+    """
+
+    n: int
+    again: NDArray[np.int64] = NO_FEATURES
+    pool: NDArray[np.int64] = NO_FEATURES
+    ends: NDArray[np.float64] = np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,18 +164,20 @@ class NodeRows(WeightedRows):
         if self._has_room:
             super().release()
 
-    def growth_room(self, n_features: int, n_sampled: int, masses: bool) -> GrowthRoom:
-        """The room of this object for `TreeGrowth`, and more for so many features and rows."""
+    def growth_room(self, searches: Searches, n_marks: int) -> GrowthRoom:
+        """The room of this object for `TreeGrowth`, and more for searches of a part of F."""
         self._make_room()
         self._stretch = None
-        n = self._weights.n_examples
+        n, n_features = self._weights.n_examples, searches.n_features
+        n_sampled = min(searches.budget // n_features, n)
         shares, examples = np.empty(n_sampled + 1), np.empty(n_sampled + 1, np.int32)
         sampled = aligned(shares.size * self.width, np.float32)
         of_nodes = self._order, self._spare, self._columns_room, *self._room
         part_sums, part_masses, ends = self._part_room
         features, n_bins = np.arange(n_features), np.empty(n_features, np.int16)
-        part_sides = np.empty((part_masses.size if masses else 0, 3 * self.width))
-        of_draw = part_sides, np.empty(n + 1, np.uint8), features, n_bins
+        part_sides = np.empty((part_masses.size if searches.masses else 0, 3 * self.width))
+        marks = np.zeros(n_marks, np.uint8)
+        of_draw = part_sides, np.empty(n + 1, np.uint8), features, n_bins, marks
         of_sample = sampled, np.empty(self.width), np.empty(self.width)
         rest: tuple[Any, ...] = (*of_draw, examples, shares, *of_sample)
         return GrowthRoom(*of_nodes, ends, part_sums, part_masses, *rest)
@@ -344,8 +346,7 @@ class LocalRows:
         alone = self.weights.threads.n == 1 or searches.budget * self.weights.width <= _MOST_ALONE
         if not (alone and growth_possible(searches, scheme, self.bank, self.weights)):
             return None
-        n_sampled = searches.budget // searches.n_features
-        room = self.nodes.growth_room(searches.n_features, n_sampled, searches.masses)
+        room = self.nodes.growth_room(searches, self.n_features if searches.of_nodes else 0)
         return TreeGrowth(self.bank, self.weights, searches, room)
 
     def update(self, cut: StumpCut, factors: Factors) -> None:

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from boostsample.family import Family
 from boostsample.kernels.tree_growth import GrownNodes
-from boostsample.records import Stumps
+from boostsample.records import NO_FEATURES, NodeFeatures, Stumps
 
 #: First and end position of the examples of a node, in the order that the splits of a round make.
 Stretch: TypeAlias = tuple[int, int]
 #: Nested dicts of arrays, scalars and strings.
 State: TypeAlias = Mapping[str, object]
-NO_FEATURES = np.empty(0, np.int64)
 
 
 class Factors(NamedTuple):
@@ -53,9 +52,10 @@ class StumpCut(Protocol):
 
 
 class Searches(NamedTuple):
-    """Searches of Q features for trees of some leaves: budgets of all N examples, and the least.
+    """Searches of up to Q features for trees of some leaves: budgets of all N examples, the least.
 
-    `masses` is whether nodes have the weights of their labels.
+    `masses` is whether nodes have the weights of their labels, `part` the most of the examples that
+    are drawn, `of_nodes` whether roots are known.
     """
 
     n_leaves: int
@@ -63,6 +63,22 @@ class Searches(NamedTuple):
     least_budget: int
     n_features: int
     masses: bool
+    part: float = 1.0
+    of_nodes: bool = False
+
+
+class Root(NamedTuple):
+    """A stump found for all examples: label sums (K,) of its output and of the examples.
+
+    `masses` float64 (2, K) are the weights of the labels on both sides, if the objective reads
+    them.
+    """
+
+    feature: int
+    threshold: int
+    sums: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    masses: NDArray[np.float64] | None
 
 
 class Leaf(NamedTuple):
@@ -187,8 +203,13 @@ class TargetRows(Protocol):
 class Growth(Protocol):
     """Grows trees on the rows of a run, each in one call."""
 
-    def grow(self, rng: np.random.Generator) -> GrownNodes:
-        """Grow a tree on all rows; valid until the next call."""
+    def grow(
+        self,
+        rng: np.random.Generator,
+        root: Root | None = None,
+        features: NodeFeatures | None = None,
+    ) -> GrownNodes:
+        """Grow a tree on all rows, or below a root that is known; valid until the next call."""
         ...
 
     def raw_thresholds(

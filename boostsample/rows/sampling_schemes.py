@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_known
+from boostsample.checks import check_integer, check_known
 from boostsample.errors import SettingError
 from boostsample.kernels import draw as kernels
 from boostsample.kernels.array_layout import Doubles, Floats
+from boostsample.records import NodeFeatures
 
 
 class DrawnSample(NamedTuple):
@@ -83,6 +84,39 @@ def random_features(rng: np.random.Generator, n: int, n_features: int) -> NDArra
     features = np.empty(n, np.int64)
     kernels.draw_features(int(rng.integers(1 << 63)), n_features, features)
     return features
+
+
+def check_node_features(drawn: NodeFeatures, n_features: int) -> NodeFeatures:
+    """What a kernel reads, or SettingError; O(t + M)."""
+    n = check_integer("n of NodeFeatures", drawn.n, 1)
+    again, pool = (np.ascontiguousarray(known, np.int64) for known in (drawn.again, drawn.pool))
+    for name, known in (("again", again), ("pool", pool)):
+        if known.size and not 0 <= known.min() <= known.max() < n_features:
+            wrong = known[(known < 0) | (known >= n_features)][0]
+            raise SettingError(
+                f"{name} of NodeFeatures must hold features from 0 to {n_features - 1:,}, got "
+                f"{wrong:,}; see Strategy.features_of_nodes"
+            )
+    ends = np.ascontiguousarray(drawn.ends, np.float64)
+    if ends.size not in (0, pool.size):
+        raise SettingError(
+            f"ends of NodeFeatures must be {pool.size:,}, one for each of the pool, or none, got "
+            f"{ends.size:,}; see Strategy.features_of_nodes"
+        )
+    return NodeFeatures(n, again, pool, ends)
+
+
+def node_features(
+    rng: np.random.Generator, drawn: NodeFeatures, n_features: int
+) -> NDArray[np.int64]:
+    """Draw the features of a search of a node, O(F); all, in order, if there are no more."""
+    n, again, pool, ends = check_node_features(drawn, n_features)
+    if n >= (pool.size or n_features):
+        return pool if pool.size else np.arange(n_features)
+    features, marks = np.empty(n, np.int64), np.zeros(n_features, np.uint8)
+    of_pool = n_features, again, pool, ends
+    used = kernels.draw_node_features(int(rng.integers(1 << 63)), *of_pool, marks, features)
+    return features[:used]
 
 
 def draw_iid(weight: Floats, ends: Doubles, size: int, rng: np.random.Generator) -> DrawnSample:

@@ -41,8 +41,7 @@ from boostsample.kernels.search import (
     search_kernel,
     search_room,
 )
-from boostsample.records import Stumps
-from boostsample.rows.protocol import NO_FEATURES
+from boostsample.records import NO_FEATURES, Stumps
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     UNPROMISED,

@@ -13,13 +13,15 @@ from boostsample.kernels.array_layout import found_room, row_layout
 from boostsample.kernels.search import search_room
 from boostsample.kernels.tree_growth import (
     MOST_SUMMED,
+    DrawnFrom,
     GrownNodes,
     GrowthPlan,
     GrowthRoom,
     growth_kernels,
     nodes_room,
 )
-from boostsample.rows.protocol import Searches
+from boostsample.records import NodeFeatures
+from boostsample.rows.protocol import Root, Searches
 from boostsample.rows.searcher import FEW, ROUGH, ROUGH_TIE
 from boostsample.rows.weighted_rows import PART
 from boostsample.rows.weights import SignedWeights
@@ -35,7 +37,8 @@ def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: Signed
     looks = np.maximum(
         searches.budget * n // n_examples, min(searches.budget, searches.least_budget)
     )
-    part = (n_features <= looks) & (looks // n_features < n)
+    drawn = np.minimum(looks // n_features, (searches.part * n).astype(np.int64))
+    part = (n_features <= looks) & (drawn < n)
     few = max(weights.n_labels, -(-n_examples // PART)) <= MOST_SUMMED
     possible = scheme == SCHEME and isinstance(bank, FeatureBank) and few
     return possible and n.size > 0 and bool(part.all())
@@ -50,30 +53,66 @@ class TreeGrowth:
         features, n_labels = np.arange(int(bank.n_features)), weights.n_labels
         bins, at, *_ = bank.view(features)
         self._bank, self._weights = bank, weights
-        room.n_bins[:] = bank.n_bins[: searches.n_features]
         self._reads = bins, bank.n_bins[at]
         self._draws = 1 if searches.n_features == features.size else 2
-        self._plan = GrowthPlan(*searches[:3], FEW, ROUGH.rows_a_bin, ROUGH_TIE, PART)
+        self._drawn = DrawnFrom(*NodeFeatures(0)[1:])
+        self._plan = GrowthPlan(
+            n_leaves=searches.n_leaves,
+            budget=searches.budget,
+            least_budget=searches.least_budget,
+            n_features=searches.n_features,
+            part=searches.part,
+            few=FEW,
+            rows_a_bin=ROUGH.rows_a_bin,
+            rough_tie=ROUGH_TIE,
+            part_size=PART,
+        )
         self._grow = growth_kernels(*row_layout(n_labels), searches.masses).grow
         self._nodes = nodes_room(searches.n_leaves, n_labels, searches.masses)
         found = found_room(searches.n_features, 0, two_sided=True)
-        self._writes = room, search_room(n_labels), found, self._nodes
+        self._room, self._writes = room, (search_room(n_labels), found, self._nodes)
         # Compiles the kernel without a call, so that seconds of rounds are those of their work.
         compiled_address(self._grow, self._arguments(self._seeds(np.random.default_rng(0), 1)))
 
     def _arguments(self, seeds: NDArray[np.int64]) -> tuple[Any, ...]:
         rows = self._weights.exact(), self._weights.mass
-        return (*self._reads, *rows, self._plan, seeds, *self._writes)
+        of_searches = self._plan, seeds, self._drawn, self._room
+        return (*self._reads, *rows, *of_searches, *self._writes)
 
-    def grow(self, rng: np.random.Generator) -> GrownNodes:
+    def grow(
+        self,
+        rng: np.random.Generator,
+        root: Root | None = None,
+        features: NodeFeatures | None = None,
+    ) -> GrownNodes:
         """As of `Growth`."""
+        nodes = self._nodes
+        if features is not None:
+            self._draw_from(features)
+        nodes.counts[1] = n_known = 0 if root is None else 1
+        if root is not None:
+            nodes.feature[0], nodes.threshold[0], nodes.halves[0], nodes.wholes[0] = root[:4]
+            nodes.share[0], nodes.gain[0] = 1.0, 0.0
+            if root.masses is not None:
+                nodes.sides[0] = root.masses
         # Seeds for as many searches as a tree can need; then only those of its searches are drawn,
         # so that the stream goes on as after single searches.
         stream = rng.bit_generator.state
         self._grow(*self._arguments(self._seeds(rng, 2 * self._plan.n_leaves - 3)))
         rng.bit_generator.state = stream
-        self._seeds(rng, int(self._nodes.counts[1]))
-        return self._nodes
+        self._seeds(rng, int(nodes.counts[1]) - n_known)
+        return nodes
+
+    def _draw_from(self, features: NodeFeatures) -> None:
+        """Draw the features of nodes so, or search all that there are."""
+        self._drawn = DrawnFrom(*features[1:])
+        n_all = features.pool.size or self._room.marks.size
+        self._draws = 1 if features.n >= n_all else 2
+        searched = np.empty(min(features.n, n_all), np.int64)
+        if self._draws == 1:
+            searched[:] = features.pool if features.pool.size else np.arange(n_all)
+        n_bins = np.empty(searched.size, np.int16)
+        self._room = self._room._replace(features=searched, n_bins=n_bins)
 
     def raw_thresholds(
         self, features: NDArray[np.int64], thresholds: NDArray[np.int64]

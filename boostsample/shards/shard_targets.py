@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_rows, part_of
 from boostsample.kernels.search import is_empty
-from boostsample.records import Stumps, arrays_of
+from boostsample.records import NO_FEATURES, Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows
-from boostsample.rows.protocol import NO_FEATURES
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
     PROMISED,

@@ -16,6 +16,7 @@ from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.families import Columns
 from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.names import parse_name
+from boostsample.records import Pool
 from boostsample.registry import make_strategy
 from boostsample.rows.protocol import Searches
 from boostsample.rows.tree_growth import growth_possible
@@ -45,7 +46,7 @@ def test_leaves_by_the_number_of_examples(
         (100, None, "uniform-naive:n_features=50:scheme=distinct", "25N"),
         (7, "7N", "uniform-naive:n_features=7:scheme=distinct", "7N"),
         (7, 6, "uniform-naive:n_features=6:scheme=distinct", 6),
-        (101, None, "adaptive-halving", "100N"),
+        (101, None, "adaptive-halving:node_sample=0.85", "100N"),
         (3000, "7N", "adaptive-halving", "7N"),
         (3001, None, "screening", None),
         (10**6, 6999, "screening", 6999),
@@ -82,18 +83,20 @@ def test_more_classes_are_searched_on_more_rows(
 
 
 @pytest.mark.parametrize("n_labels", [1, 3])
-@pytest.mark.parametrize("n_features", [*range(6, 28), 63, 64, 99, 100])
+@pytest.mark.parametrize("n_features", [*range(6, 28), 63, 64, 99, 100, 101, 118, 3000, 3001])
 def test_trees_of_the_default_are_grown_in_one_call(n_features: int, n_labels: int) -> None:
-    pool: Any = SimpleNamespace(n_features=n_features)
     bank = FeatureBank.build([Columns([0])], np.zeros((2, 1)))
     for n in (16, 27, 100, 101, 499, 500, 501, 999, 1347):
         chosen = choose_settings("auto", "auto", None, n, n_features, n_labels)
-        assert chosen.budget is not None
-        budget = budget_looks(chosen.budget, n)
+        pool = Pool([], n_features, n)
         name, settings = parse_name(str(chosen.strategy))
-        n_searched, scheme = make_strategy(name, **settings).one_sample(pool, budget)
+        strategy = make_strategy(name, **settings)
+        budget = strategy.default_budget(pool)
+        if chosen.budget is not None:
+            budget = budget_looks(chosen.budget, n)
+        n_searched, scheme, part, _ = strategy.one_sample(pool, budget)
         weights: Any = SimpleNamespace(n_examples=n, n_labels=n_labels)
-        searches = Searches(8, budget, LEAST_BUDGET, n_searched, False)
+        searches = Searches(8, budget, LEAST_BUDGET, n_searched, False, part)
         assert growth_possible(searches, scheme, bank, weights), (n, chosen)
 
 
@@ -110,7 +113,7 @@ def test_a_fit_without_settings(digits: Data) -> None:
         assert history(X, y=labels) == history(X, strategy, y=labels, budget=budget, **tree)
     wide = np.hstack([X, X[:, ::-1]])
     assert history(wide) == history(
-        wide, "adaptive-halving", learner="tree:n_leaves=6", budget="100N"
+        wide, "adaptive-halving:node_sample=0.85", learner="tree:n_leaves=6", budget="100N"
     )
 
 

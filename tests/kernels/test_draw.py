@@ -167,3 +167,56 @@ def test_drawn_features_are_different_and_any_subset_is_as_likely(q: int, n_feat
     assert set(counts) <= set(subsets)
     expected = n / len(subsets)
     assert all(abs(counts[one] - expected) <= 5.0 * expected**0.5 for one in subsets)
+
+
+def drawn_of_nodes(again: list[int], pool: list[int], ends: list[float], q: int) -> list[list[int]]:
+    """Draws of q of 8 features with different seeds."""
+    features, marks = np.empty(q, np.int64), np.zeros(8, np.uint8)
+    of_pool = np.array(again, np.int64), np.array(pool, np.int64), np.array(ends)
+    drawn = []
+    for seed in range(3000 if COMPILED else 200):
+        n = draw.draw_node_features(seed, 8, *of_pool, marks, features)
+        drawn.append(features[:n].tolist())
+        assert len(set(drawn[-1])) == n
+        assert not marks.any()
+    return drawn
+
+
+def require_shares(values: list[int], shares: dict[int, float]) -> None:
+    """Values are as frequent as their shares say."""
+    counts, n = Counter(values), len(values)
+    assert set(counts) <= set(shares)
+    assert all(abs(counts[f] - n * s) <= 5.0 * (n * s) ** 0.5 for f, s in shares.items())
+
+
+@pytest.mark.parametrize("again", [[7, 5, 3, 1], [2, 2, 2], [6]])
+@pytest.mark.parametrize("q", [2, 4, 7])
+def test_up_to_half_of_the_features_of_a_node_are_drawn_again(again: list[int], q: int) -> None:
+    """They come first, search s of t with the probability (2 s - 1) / t^2."""
+    drawn = drawn_of_nodes(again, [], [], q)
+    assert {len(features) for features in drawn} == {q}
+    shares = dict.fromkeys(again, 0.0)
+    for s, feature in enumerate(again, 1):
+        shares[feature] += (2 * s - 1) / len(again) ** 2
+    require_shares([features[0] for features in drawn], shares)
+    n_again = [sum(f in again for f in features[: q // 2]) for features in drawn]
+    assert max(n_again) == min(q // 2, len(set(again)))
+
+
+@pytest.mark.parametrize("pool", [[], [1, 4, 6, 7]])
+@pytest.mark.parametrize("q", [1, 3])
+def test_other_features_of_a_node_are_as_likely(pool: list[int], q: int) -> None:
+    drawn = drawn_of_nodes([], pool, [], q)
+    known = pool or list(range(8))
+    assert {len(features) for features in drawn} == {q}
+    for place in range(q):
+        require_shares(
+            [features[place] for features in drawn], dict.fromkeys(known, 1 / len(known))
+        )
+
+
+def test_features_of_a_node_are_drawn_by_their_chances_with_repeats_left_out() -> None:
+    drawn = drawn_of_nodes([], [6, 2, 3], [0.5, 3.5, 4.0], 2)
+    require_shares([features[0] for features in drawn], {6: 0.125, 2: 0.75, 3: 0.125})
+    different = 1.0 - 0.75**2 - 2 * 0.125**2
+    require_shares([len(features) for features in drawn], {1: 1.0 - different, 2: different})

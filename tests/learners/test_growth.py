@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
+from boostsample.errors import SettingError
 from boostsample.families.columns import Columns
 from boostsample.labels import encode
 from boostsample.learners.tree import Tree
 from boostsample.loop.booster import Booster
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.objectives import SAMME, AdaBoostM1
-from boostsample.records import Outcome, Pool, Round, Stump
+from boostsample.records import NodeFeatures, Outcome, Pool, Round, Stump
 from boostsample.step import Step
-from boostsample.strategies import UniformNaive
+from boostsample.strategies import AdaptiveHalving, Screening, UniformNaive
 from tests.compiled import COMPILED
 
 
@@ -53,6 +54,15 @@ class Choosing(UniformNaive):
         return step.search(features, step.draw(1)).best()
 
 
+class OwnPool(AdaptiveHalving):
+    """Nodes draw three features of another pool."""
+
+    drawn: ClassVar[NodeFeatures]
+
+    def features_of_nodes(self) -> NodeFeatures:
+        return self.drawn
+
+
 def booster(
     X: Any, y: Any, learner: Tree, strategy: Any = None, rows: Any = None, **settings: Any
 ) -> Booster:
@@ -60,7 +70,8 @@ def booster(
     bank = FeatureBank.build([Columns(range(X.shape[1]))], X)
     if strategy is None:
         strategy = UniformNaive(n_features=X.shape[1], scheme="distinct")
-    budget = f"{0.7 * (strategy.n_features or X.shape[1]):g}N"
+    n_searched = getattr(strategy, "n_features", None) or X.shape[1]
+    budget = f"{0.7 * n_searched:g}N"
     rows = np.arange(len(X)) if rows is None else rows
     Y = encode(y, int(y.max()) + 1)[rows]
     return Booster(bank, rows, Y, strategy, learner, 20, budget, rng=0, **settings)
@@ -116,7 +127,7 @@ def require_the_same_trees(X: Any, y: Any, n_leaves: int, **settings: Any) -> No
     assert [run._grows for run in runs] == [True, False]
     grown, single = (plain(trained(run, 6)) for run in runs)
     assert grown == single
-    assert runs[0].small_state() == runs[1].small_state()
+    np.testing.assert_equal(runs[0].small_state(), runs[1].small_state())
 
 
 KINDS = (
@@ -156,6 +167,59 @@ def test_features_may_be_drawn_for_each_search(kind: str, n_features: int) -> No
     X, y = table(kind)
     strategy = UniformNaive(n_features=n_features, scheme="distinct")
     require_the_same_trees(X, y, 16, strategy=strategy)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("node_sample", "objective"), [(0.5, "real-mh"), (0.8, "mh")])
+def test_nodes_grow_below_a_root(kind: str, node_sample: float, objective: str) -> None:
+    """Also where the best features are remembered, and where half of a cut is empty."""
+    X, y = table(kind)
+    strategy = AdaptiveHalving(node_sample=node_sample)
+    require_the_same_trees(X, y, 16, strategy=strategy, learning_rate=0.5, objective=objective)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_features", [2, 7, 8])
+def test_nodes_grow_of_a_pool_of_features(
+    kind: str, n_features: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn by their chances of a large pool, else alike, or all of a small one."""
+    monkeypatch.setattr("boostsample.strategies.screening._LARGE_POOL", 2)
+    monkeypatch.setattr("boostsample.strategies.screening._MANY", 10_000)
+    X, y = table(kind)
+    strategy = Screening(n_features=n_features)
+    require_the_same_trees(X, y, 16, strategy=strategy, learning_rate=0.5)
+
+
+@pytest.mark.parametrize("learner", [Tree, OneByOne])
+@pytest.mark.parametrize(
+    ("drawn", "message"),
+    [
+        (NodeFeatures(0), "n of NodeFeatures must be an integer at least 1, got 0"),
+        (NodeFeatures(3, again=np.array([2, 8])), "again .* features from 0 to 7, got 8; see"),
+        (NodeFeatures(3, pool=np.array([2, -1])), "pool .* features from 0 to 7, got -1; see"),
+        (NodeFeatures(1, pool=np.array([2, 1]), ends=np.ones(3)), "ends .* must be 2, .* got 3"),
+    ],
+)
+def test_wrong_features_of_nodes_are_refused(
+    learner: Any, drawn: NodeFeatures, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OwnPool, "drawn", drawn, raising=False)
+    run = booster(*table("three classes"), learner(6), OwnPool(node_sample=0.8))
+    with pytest.raises(SettingError, match=message):
+        run.next_round()
+
+
+@pytest.mark.parametrize("learner", [Tree, OneByOne])
+def test_a_pool_with_repeats_has_fewer_features(
+    learner: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = NodeFeatures(4, pool=np.array([5, 5, 2, 2, 5]))
+    monkeypatch.setattr(OwnPool, "drawn", drawn, raising=False)
+    run = booster(*table("three classes"), learner(6), OwnPool(node_sample=0.8))
+    of_nodes = trained(run, 1)[0].rows[1:]
+    assert {row["n_features"] for row in of_nodes} == {2}
+    assert {row["feature"] for row in of_nodes} <= {2, 5}
 
 
 @pytest.mark.parametrize("rows", [np.arange(20, 70), np.arange(0, 80, 2)[::-1].copy()])
