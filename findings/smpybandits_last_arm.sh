@@ -12,8 +12,8 @@
 #   UCB                             1,919    1,918   1,915
 # The 551 come from seeds in which a tie before the first reward chose the arm. So a comparison of
 # policies depends on the order of the arms. There is no warning. Seen on Python 3.11 with SciPy
-# 1.13.1, which the package needs and does not ask for. Permute the arms in each run, or add an arm
-# without rewards at the end.
+# 1.13.1; SciPy 1.17.1 lacks a function that the package imports. Permute the arms in each run, or
+# add an arm without rewards at the end.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
