@@ -343,7 +343,8 @@ class LocalRows:
 
     def growth(self, searches: Searches, scheme: str) -> TreeGrowth | None:
         """As of `RunRows`; unless several threads share searches of many looks."""
-        alone = self.weights.threads.n == 1 or searches.budget * self.weights.width <= _MOST_ALONE
+        looks = min(searches.budget, int(searches.n_features * searches.part * self.n_examples))
+        alone = self.weights.threads.n == 1 or looks * self.weights.width <= _MOST_ALONE
         if not (alone and growth_possible(searches, scheme, self.bank, self.weights)):
             return None
         room = self.nodes.growth_room(searches, self.n_features if searches.of_nodes else 0)

@@ -213,7 +213,8 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
             "laminating, 100 N": {**laminating, "budget": "100N"},
             "a third of the columns": uniform(n_features / 3, n_features / 3),
             "adaptive-halving, 30 N": {"strategy": "adaptive-halving", "budget": "30N"},
-            "adaptive-halving, 100 N": {},
+            "adaptive-halving, 100 N": {"strategy": "adaptive-halving", "budget": "100N"},
+            "nodes on one sample": {},
         }  # fmt: skip
     looks = min(1000, max(100, n_features // 30))
     a_part = n_features / 30
