@@ -183,6 +183,7 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
     four = {"learner": "tree:n_leaves=4"}
     one_model = {"early_stopping": True}
     laminating = {"strategy": "laminating:scheme=distinct"}
+    one_sample = "adaptive-halving:node_sample=0.85"
     if group_name in OF_FEW_ROWS:
         of_committee = {"objective": "auto"}
         return {
@@ -212,9 +213,11 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
             "one model, a tenth of the rows held out": one_model,
             "laminating, 100 N": {**laminating, "budget": "100N"},
             "a third of the columns": uniform(n_features / 3, n_features / 3),
+            "adaptive-halving, 10 N": {"strategy": "adaptive-halving", "budget": "10N"},
             "adaptive-halving, 30 N": {"strategy": "adaptive-halving", "budget": "30N"},
             "adaptive-halving, 100 N": {"strategy": "adaptive-halving", "budget": "100N"},
-            "nodes on one sample": {},
+            "nodes on one sample, 10 N": {"strategy": one_sample, "budget": "10N"},
+            "nodes on one sample, 100 N": {},
         }  # fmt: skip
     looks = min(1000, max(100, n_features // 30))
     a_part = n_features / 30
