@@ -337,7 +337,6 @@ def marks(rows: pd.DataFrame) -> list[str]:
 
 
 def _whole(name: str) -> str:
-    """The strategy that an ablation is a part of."""
     return "adaptive-halving" if name.startswith("Halving") else "cost-aware"
 
 

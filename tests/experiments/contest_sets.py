@@ -149,7 +149,6 @@ def of_cells(content: bytes) -> Rows:
 
 
 def of_words(texts: Sequence[str], y: Sequence[str], **settings: Any) -> Rows:
-    """Counts of the most frequent words of texts."""
     counts = CountVectorizer(max_features=2000, dtype=np.float32, **settings).fit_transform(texts)
     return counts.toarray(), np.array(y)
 
@@ -216,7 +215,6 @@ def of_classifiers(name: str, data_dir: str) -> Rows:
 
 
 def loaders(wheels: str, data_dir: str) -> dict[str, Callable[[], Rows]]:
-    """How each set is loaded, by its name."""
     members = {
         name: archive
         for path in Path(wheels).glob("*.whl")

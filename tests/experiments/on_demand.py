@@ -126,7 +126,6 @@ def costs() -> list[str]:
 
 
 def blocks() -> dict[str, str]:
-    """The tables by their titles."""
     made = {f"{title}, on demand": losses(name) for name, title in DATA.items()}
     made["Overheads and computed values"] = costs()
     return {title: "\n".join(lines) for title, lines in made.items()}

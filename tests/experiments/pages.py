@@ -22,7 +22,6 @@ class Table:
     rows: list[list[tuple[str, str]]] = field(default_factory=list)
 
     def column(self, name: str) -> dict[str, tuple[str, str]]:
-        """Cells of a column by the name of their row."""
         at = [text for text, _ in self.rows[0]].index(name)
         return {row[0][0]: row[at] for row in self.rows[1:]}
 

@@ -51,7 +51,6 @@ def paper() -> pd.DataFrame:
 
 
 def strategies() -> list[str]:
-    """The ten methods in the order of the paper."""
     return list(pd.read_csv(RESULTS / "df11.csv")["strategy"].unique())
 
 

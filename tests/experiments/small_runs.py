@@ -58,7 +58,6 @@ def prepared(data: Dataset | str, strategies: str, **settings: Any) -> Prepared:
 
 
 def prepared_thirds(n_rounds: int, repeats: int, n_rows: int = 160) -> Prepared:
-    """Three strategies on `thirds`."""
     names = "laminating,uniform-naive:n_features=2,mas-naive"
     return prepared(thirds(n_rows), names, marks=(3, n_rounds), repeats=repeats)
 
@@ -81,8 +80,6 @@ def easy() -> Dataset:
 
 
 def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[..., Any]) -> None:
-    """Have plans know one more strategy."""
-
     def known(wanted: str, **settings: Any) -> Any:
         return make(**settings) if wanted == name else make_strategy(wanted, **settings)
 

@@ -46,7 +46,6 @@ WITHIN = 1.25
 
 
 def collected(folder: Path) -> Iterator[dict[str, Any]]:
-    """The figures of all results in a folder."""
     for path in sorted(folder.glob("bk10-*/table.csv")):
         results = read_results(path.parent)
         if not any(":validation" in data["name"] for data in results.settings["data_sets"]):

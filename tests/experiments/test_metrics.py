@@ -53,7 +53,6 @@ def naive_ranks(row: list[float]) -> list[int]:
 
 
 def naive_labels(scores: NDArray[Any], y: NDArray[Any]) -> tuple[float, float, float]:
-    """One-error, coverage and average precision."""
     errors, depths, precisions = [], [], []
     for row, signs in zip(scores.tolist(), y.tolist(), strict=True):
         true = [l for l, sign in enumerate(signs) if sign]

@@ -62,7 +62,6 @@ def values(X: Any) -> Any:
 
 
 def error(train: Any, y: Any, test: Any, y_test: Any) -> float:
-    """Error of a logistic regression of few columns."""
     centre, scale = np.nanmean(train, axis=0), np.nanstd(train, axis=0) + 1e-9
     train, test = (np.nan_to_num((X - centre) / scale) for X in (train, test))
     model = LogisticRegression(C=0.1, max_iter=1000).fit(train, y)

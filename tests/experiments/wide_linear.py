@@ -54,7 +54,6 @@ class Standardized:
                 self.scale[block] = np.where(variance > 1e-12, np.sqrt(variance), np.inf)
 
     def blocks(self) -> Iterator[slice]:
-        """Slices of all columns."""
         width = self.d if self.is_sparse else BLOCK
         return (slice(first, first + width) for first in range(0, self.d, width))
 
@@ -70,7 +69,6 @@ class Standardized:
         return np.nan_to_num(values, copy=False)
 
     def products(self, vectors: Floats) -> Floats:
-        """Products of the columns with vectors (n, k): (d, k)."""
         parts = [self.take(block).T @ vectors.astype(np.float32) for block in self.blocks()]
         return np.concatenate(parts).astype(np.float64)
 
@@ -165,7 +163,6 @@ class RankedColumns(LinearClassifier):
 
 
 def first_columns(values: Floats, n_columns: int) -> Integers:
-    """The columns with the largest values, the largest first."""
     return np.argsort(-values, kind="stable")[:n_columns]
 
 

@@ -57,7 +57,6 @@ class WideSet(NamedTuple):
 def split_rows(
     X: Any, y: Labels, seed: int, useful: Columns | None, **sizes: int | float
 ) -> WideSplit:
-    """A part of the rows for testing, by class."""
     train, test = train_test_split(np.arange(len(y)), random_state=seed, stratify=y, **sizes)
     return WideSplit(X[train], y[train], X[test], y[test], useful)
 
@@ -216,7 +215,6 @@ def found(split: WideSplit, columns: Columns, linked: bool) -> int | None:
 
 
 def of_phenotypes() -> dict[str, WideSet]:
-    """The genotypes with all numbers of causal variants and heritabilities."""
     return {
         f"genotypes-{n_causal}-{round(100 * heritability)}": WideSet(
             f"genotypes, {n_causal:,} causal, heritability {heritability}",

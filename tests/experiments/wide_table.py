@@ -189,7 +189,6 @@ def measure_one(
 
 
 def useful_first(model: Any, rows: WideSplit, linked: bool) -> int | None:
-    """Useful columns among those with the largest importances."""
     values = importances(model, rows.X.shape[1])
     order = np.argsort(-values, kind="stable")[:FIRST]
     return found(rows, order[values[order] > 0], linked)

@@ -24,7 +24,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def put(n: int, name: str = "", used: int | None = None) -> str:
-    """A bank of n examples in the cache; its key."""
     X = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
     folder = cached_bank([Columns([0], "left"), Columns([1], "right")], X, name=name).folder
     if used is not None:

@@ -30,7 +30,6 @@ DROPPED = ("customer_id", "country")
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Training and test rows, and a model."""
     folder = tmp_path_factory.mktemp("churn")
     churn_table(500, 0).to_csv(folder / "train.csv", index=False)
     churn_table(400, 1).to_csv(folder / "test.csv", index=False)

@@ -130,7 +130,6 @@ def test_the_same_command_again_computes_nothing(
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The results folder of `QUICK`."""
     folder = tmp_path_factory.mktemp("trained") / "mine"
     assert main([*QUICK, "--quiet", "--results", str(folder)]) == 0
     return folder

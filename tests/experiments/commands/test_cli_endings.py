@@ -43,7 +43,6 @@ LASTING = ["compare", "--data", "chess(d=3,n=60)", "--rounds", "1000000", "--res
 
 
 def start(*args: str) -> subprocess.Popen[bytes]:
-    """A process of the command."""
     code = (
         "import signal, sys\n"
         # A shell starts jobs in the background with Ctrl-C ignored, and processes inherit that.
@@ -60,7 +59,6 @@ def start(*args: str) -> subprocess.Popen[bytes]:
 
 
 def wait_for(process: subprocess.Popen[bytes], text: bytes) -> bytes:
-    """Read standard error up to a text."""
     assert process.stderr is not None
     seen = b""
     while text not in seen:
@@ -140,8 +138,6 @@ def test_names_that_the_terminal_cannot_show(monkeypatch: pytest.MonkeyPatch) ->
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
         return True
 
@@ -256,7 +252,6 @@ def test_a_model_that_cannot_be_written_is_saved_elsewhere(in_round: Any, cli: C
 
 @pytest.fixture
 def small_disk() -> Iterator[Path]:
-    """A folder on a disk of 16 KiB."""
     folder = Path("disk")
     folder.mkdir()
     mounted = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)]

@@ -26,7 +26,6 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def new(trained: Path, tmp_path: Path) -> None:
-    """A results folder `new`, for this test alone."""
     shutil.copytree(trained / "new", tmp_path / "new")
 
 

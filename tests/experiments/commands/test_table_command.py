@@ -111,7 +111,6 @@ def compare(folder: Path | str, *args: str) -> None:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Results of validation and of test rows."""
     folder = tmp_path_factory.mktemp("validate")
     compare(folder / "held", "--data", f"{DATA}:validation=0.2", "--score-every", "1")
     compare(folder / "tested", "--data", DATA)

@@ -35,7 +35,6 @@ def table(n: int = 8, d: int = 2) -> NDArray[np.float32]:
 
 
 def made(**changes: Any) -> Dataset:
-    """Return a small data set with changes."""
     settings = {"name": "toy", "X": table(), "y": np.arange(8) % 2, "classes": ("no", "yes")}
     return Dataset(**{**settings, **changes})
 

@@ -567,7 +567,6 @@ def make_kdd(folder: Path, end: str = "\n") -> None:
 
 
 def changed(path: Path, change: Callable[[list[str]], list[str]]) -> None:
-    """Change the lines of a file."""
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(change(lines)))
 
@@ -583,7 +582,6 @@ def first_field(value: str, sep: str, line: int = 1) -> Callable[[list[str]], li
 
 
 def last_field(value: str) -> Callable[[list[str]], list[str]]:
-    """Return a change that writes another last field into the first line."""
     return lambda lines: [f"{lines[0].rpartition(',')[0]}, {value}\n", *lines[1:]]
 
 

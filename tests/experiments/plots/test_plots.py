@@ -93,7 +93,6 @@ def test_a_picture_is_written_whole(
 
 
 def made(*names: str) -> Results:
-    """Results of strategies with two repetitions."""
     return fake_results.results(
         [
             fake_results.curve(name, repetition, shift=0.2 * repetition + at)
