@@ -499,8 +499,9 @@ def _of_user(name: str, title: str, better: int, decimals: int, **others: Any) -
 
 
 def _is_taken(metric: Metric) -> bool:
-    ours = (known for known in METRICS.values() if known.own is None and not known.stored)
-    return metric.column in {*(known.column for known in ours), *_COLUMNS_OF_RUNS}
+    ours = [known for known in METRICS.values() if known.own is None and not known.stored]
+    names = {name for known in ours for name in (known.name, known.column)}
+    return not names.union(_COLUMNS_OF_RUNS).isdisjoint((metric.name, metric.column))
 
 
 def stored_facts(metric: Metric) -> dict[str, Any]:
@@ -516,14 +517,18 @@ def add_stored(facts: Mapping[str, Any]) -> Metric | None:
     return METRICS.setdefault(metric.name, metric)
 
 
-_COLUMNS_OF_RUNS = ("data", "strategy", "settings", "learner", "repetition", "stumps", "label")
+_COLUMNS_OF_RUNS = (
+    *("data", "strategy", "settings", "learner", "budget", "weight_init", "bank"),
+    *("repetition", "stumps", "label"),
+)
 """Columns of tables that are no metric."""
 
 
 def own_score(metric: Metric, y: NDArray[np.integer], scores: NDArray[np.float64]) -> float:
     """The value of a metric of the user; SettingError if its function fails.
 
-    `y` are class codes (n,) or 0 and 1 (n, K), `scores` float64 (n, K).
+    `y` are class codes (n,) or 0 and 1 (n, K), `scores` float64 (n, K). The function gets copies:
+    other metrics read the same arrays.
     """
     assert metric.own is not None
     if metric.of == "classes":
@@ -531,9 +536,15 @@ def own_score(metric: Metric, y: NDArray[np.integer], scores: NDArray[np.float64
     else:
         read = scores if metric.of == "scores" else probabilities(scores, y.ndim == 2)
     try:
-        return float(metric.own(y, read))
+        value: Any = metric.own(y.copy(), read.copy())
     except Exception as error:  # a function of the user may raise anything
         raise failed(f"metric {metric.name!r}", error) from error
+    number = np.asarray(value)
+    if number.ndim or number.dtype.kind not in "iuf":
+        raise SettingError(
+            f"the metric {metric.name!r} must return a number, got {value!r:.80}; return a float"
+        )
+    return float(number)
 
 
 def probabilities(scores: NDArray[np.float64], multilabel: bool = False) -> NDArray[np.float64]:

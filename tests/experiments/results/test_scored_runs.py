@@ -223,5 +223,30 @@ def test_declarations_are_checked() -> None:
         declare_metric("x", of="votes")
     with pytest.raises(SettingError, match="better must be -1, 0 or 1, got 2"):
         declare_metric("x", better=2)
+
+
+@pytest.mark.parametrize("name", ["stumps", "loss", "error", "log10_loss", "bank", "budget"])
+def test_a_metric_of_the_user_takes_no_name_of_ours(name: str) -> None:
+    before = dict(METRICS)
     with pytest.raises(SettingError, match="is taken"):
-        add_metric("stumps", spread)
+        add_metric(name, spread)
+    assert before == METRICS
+
+
+@pytest.mark.parametrize("value", ["0.3", None, True, 1j, np.ones(1), [0.3]])
+def test_a_metric_returns_a_number(value: Any) -> None:
+    metric = add_metric("odd", lambda y, p: value)
+    with pytest.raises(SettingError, match="the metric 'odd' must return a number, got"):
+        own_score(metric, np.array([0, 1]), np.zeros((2, 1)))
+
+
+@pytest.mark.parametrize("of", ["probabilities", "scores", "classes"])
+def test_a_metric_cannot_change_what_others_read(of: str) -> None:
+    @declare_metric("changes its arguments", of=of)
+    def changes(y: Any, read: Any) -> float:
+        y[:], read[:] = 0, 0
+        return 0.0
+
+    y, scores = np.array([0, 1]), np.array([[1.0], [2.0]])
+    assert own_score(add_metric("changes", changes), y, scores) == 0.0
+    assert (y.tolist(), scores.tolist()) == ([0, 1], [[1.0], [2.0]])
