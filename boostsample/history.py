@@ -92,9 +92,14 @@ def history_row(notes: dict[str, Any], **entries: Any) -> dict[str, Any]:
     return entries
 
 
-def note_columns(notes: Mapping[str, Any], longest: int) -> dict[str, Any]:
-    """The columns of notes as plain scalars; of a vector, `longest` at most, name_0, name_1, ..."""
-    columns: dict[str, Any] = {}
+def note_columns(
+    notes: Mapping[str, Any], longest: int, earlier: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The columns of notes as plain scalars; of a vector, `longest` at most, name_0, name_1, ...
+
+    Those of earlier notes come first.
+    """
+    columns = dict(earlier)
     for name, value in notes.items():
         numbers = _flat(name, value, longest)
         if not (HISTORY_NAMES.isdisjoint(numbers) and columns.keys().isdisjoint(numbers)):

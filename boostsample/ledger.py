@@ -41,7 +41,7 @@ class Ledger:
 
     def charge(self, cost: int, purpose: str) -> None:
         """Enter `cost` looks under `purpose`, or raise BudgetExceeded and enter nothing."""
-        if purpose not in self._spent:
+        if purpose not in self.PURPOSES:
             raise SettingError(
                 f"purpose must be one of {', '.join(self.PURPOSES)}, got {purpose!r}"
             )

@@ -154,7 +154,17 @@ class Step:
         -------
         float
             Nominal microseconds; costs no looks.
+
+        Raises
+        ------
+        SettingError
+            If a Q or T is below 1, or `scheme` is unknown.
         """
+        known_scheme(scheme)
+        for q, size in stages:
+            if not (type(q) is type(size) is int and q >= 1 and size >= 1):
+                check_integer("stages: Q", q, 1)
+                check_integer("stages: T", size, 1)
         cost = round_cost(stages, scheme, *self.__size)
         mean = sum(f.cost * f.size for f in self.__families) / self.n_features
         if mean:  # a value for each look, and those of the chosen feature
@@ -187,6 +197,7 @@ class Step:
         """
         self.__check_open()
         size = min(check_integer("T", T, 1, hint="draw at least one example"), self.n_examples)
+        known_scheme(scheme)
         self.__ledger.cost += draw_cost(scheme, size, *self.__size)
         return self.__hold(self.__rows.sample(size, scheme, self.__rng), size, scheme)
 
@@ -222,6 +233,7 @@ class Step:
         for size in sizes:
             least = check_integer("sizes", size, least, hint="sizes of nested samples ascend")
             checked.append(min(least, self.n_examples))
+        known_scheme(scheme)
         most = max((size for size in checked if size < self.n_examples), default=self.n_examples)
         self.__ledger.cost += draw_cost(scheme, most, *self.__size)
         drawn = self.__rows.nested_samples(checked, scheme, self.__rng)
@@ -543,7 +555,7 @@ class Step:
         reserved (`boostsample.history.HISTORY_NAMES`) or used twice.
         """
         self.__check_open()
-        self.__notes.update(note_columns(beliefs, max(32, len(self.__families))))
+        self.__notes = note_columns(beliefs, max(32, len(self.__families)), self.__notes)
 
     def __count_cost(
         self, features: NDArray[np.int64], size: int, labels: NDArray[np.int64] | None = None
@@ -608,6 +620,11 @@ class Step:
 
     def __check_stumps(self, stumps: Stumps) -> Stumps:
         """A checked copy of the stumps."""
+        if not isinstance(stumps, Stumps):
+            raise SettingError(
+                f"in step.edges, stumps must be rows of what search returned, got a "
+                f"{type(stumps).__name__}; keep one stump as stumps[[row]]"
+            )
         feature = check_features(stumps.feature, self.n_features)
         threshold, votes = np.array(stumps.threshold), self.__check_votes("votes", stumps)
         below = None if stumps.below is None else self.__check_votes("below", stumps)

@@ -17,7 +17,7 @@ from boostsample.records import feature_tiles
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import InitialWeights, SignedWeights
 from boostsample.step import Step
-from boostsample.strategy import Stump
+from boostsample.strategy import Stump, Stumps
 from tests import naive
 from tests.problems import bank_of, booster_of, noisy_labels, step_of, table
 
@@ -161,9 +161,41 @@ def test_bad_schemes_and_purposes_are_refused() -> None:
     for T in (5, N):
         with pytest.raises(SettingError, match="unknown scheme 'iidd'"):
             step.draw(T, "iidd")
+    wrong: Any = ["iid"]
+    with pytest.raises(SettingError, match=r"unknown scheme .*iid"):
+        step.draw(5, wrong)
+    with pytest.raises(SettingError, match=r"unknown scheme .*iid"):
+        step.draw_nested([5], wrong)
+    with pytest.raises(SettingError, match=r"search, modelling, got \['search'\]"):
+        step.search([0], step.draw(5), purpose=["search"])  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(SettingError, match="search, modelling, got 'finish'"):
         step.search([0], step.draw(5), purpose="finish")
     assert step.spent == 0
+
+
+@pytest.mark.parametrize("stages", [[(3, -1)], [(0, 5)], [(2, 5), (1.0, 9)]])
+def test_costs_of_impossible_stages_are_refused(stages: Any) -> None:
+    with pytest.raises(SettingError, match=r"stages: [QT] must be an integer at least 1, got"):
+        step_with().cost_of(stages)
+    with pytest.raises(SettingError, match="unknown scheme 'iidd'"):
+        step_with().cost_of([(2, 5)], "iidd")
+
+
+def test_no_rows_of_stumps() -> None:
+    step = step_with()
+    stumps = step.search([0, 1], step.draw(N))
+    assert len(stumps[[]]) == len(stumps[np.zeros(2, bool)]) == 0
+    with pytest.raises(SettingError, match="needs at least 1 stump, got 0"):
+        stumps[[]].best()
+
+
+@pytest.mark.parametrize("take", [Stumps.best, lambda stumps: stumps.feature, list])
+def test_edges_are_those_of_stumps(take: Any) -> None:
+    step = step_with()
+    sample = step.draw(N)
+    stumps = step.search([0, 1], sample)
+    with pytest.raises(SettingError, match=r"stumps must be rows of what search returned, got a"):
+        step.edges(take(stumps), sample)
 
 
 def test_bad_stumps_are_refused_and_cost_nothing() -> None:
@@ -249,6 +281,11 @@ def test_other_notes_are_refused(value: Any) -> None:
 def test_notes_of_one_name_do_not_swallow_each_other() -> None:
     with pytest.raises(SettingError, match="p_0"):
         noted(p=[1.0, 2.0], p_0=3.0)
+    step = step_with()
+    step.note(p=[1.0, 2.0], arm=1)
+    for again in ({"p_0": 3.0}, {"arm": 2}, {"p": 5.0, "arm": 1}):
+        with pytest.raises(SettingError, match=r"a note must not be named .* another note writes"):
+            step.note(**again)
 
 
 #: The last one draws by logistic weights, which needs the initial weights.

@@ -195,6 +195,8 @@ class Stumps:
     def __getitem__(self, rows: ArrayLike | slice) -> Stumps:
         """The given rows: indices, a mask or a slice."""
         at = rows if isinstance(rows, slice) else np.atleast_1d(np.asarray(rows))
+        if isinstance(at, np.ndarray) and at.size == 0:
+            at = at.astype(np.intp)  # an empty list is one of floats
         chosen: list[Any] = [a if a is None else a[at] for a in arrays_of(self)]
         return Stumps(*chosen)
 
