@@ -192,7 +192,8 @@ class Text(PresenceFamily):
                 raise SettingError(f"vocabulary of {family}: terms must differ, got {term!r} twice")
             seen.add(term)
             # Not checked for a user's word pattern, which may depend on neighbouring characters.
-            if terms is not None and term not in terms(term):
+            # Characters within words have a blank on both sides of each word.
+            if terms is not None and term not in terms("a a" if term == " " else term):
                 raise SettingError(
                     f"vocabulary of {family} holds {term!r}, which no document can contain with "
                     f"{self.analysis}; remove it, write it as these settings produce it, or change "

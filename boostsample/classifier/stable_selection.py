@@ -268,7 +268,7 @@ class StableSelectionMixin:
         strategy: str | Strategy,
         seed: np.random.SeedSequence,
     ) -> Booster:
-        return Booster(
+        booster = Booster(
             bank,
             half,
             rows.labels[half],
@@ -283,6 +283,9 @@ class StableSelectionMixin:
             smoothing=self.smoothing,
             objective=choose_objective(self.objective),
         )
+        # Many features divide few rows alike: the first of them would be chosen in all halves.
+        booster.shuffle_features(np.random.default_rng(seed.spawn(1)[0]))
+        return booster
 
 
 def complementary_halves(

@@ -251,6 +251,14 @@ class Booster:
         self._search = TargetSearch(self.strategy, rows, *of_run, budget_kind)
         self._grows = self._search.prepare_growth(learner.growth())
 
+    def shuffle_features(self, rng: np.random.Generator) -> None:
+        """Let ties go to any of the features, not to the first, before the first round.
+
+        The strategy sees families and the features of each in random order. Not for runs that are
+        resumed, or limited by `max_model_features`.
+        """
+        self._search.shuffle(rng)
+
     @property
     def round(self) -> int:
         """Rounds completed."""

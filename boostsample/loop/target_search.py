@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import joblib
@@ -103,8 +104,22 @@ class TargetSearch:
         except SettingError as error:
             raise SettingError(f"{cause}: {error}") from error
 
-    def _start(self, members: NDArray[np.int64] | None) -> None:
-        pool = self._pool if members is None else self._pool.among(members)
+    def shuffle(self, rng: np.random.Generator) -> None:
+        """Number families and the features of each in random order, before the first round.
+
+        Ties go to the first feature, which then is any of them.
+        """
+        families = [self._pool.families[at] for at in rng.permutation(len(self._pool.families))]
+        members = [family.first + rng.permutation(family.size) for family in families]
+        firsts = np.cumsum([0, *(family.size for family in families)]).tolist()
+        numbered = (
+            replace(family, first=first) for family, first in zip(families, firsts, strict=False)
+        )
+        self._start(np.concatenate(members), replace(self._pool, families=tuple(numbered)))
+
+    def _start(self, members: NDArray[np.int64] | None, pool: Pool | None = None) -> None:
+        if pool is None:
+            pool = self._pool if members is None else self._pool.among(members)
         self._members, self._families = members, pool.families
         self._strategy.start(pool, self._mean_budget, self._n_rounds, self._rng)
         self._unsaved = self._unsaved_attributes()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.errors import DataError
+from boostsample.errors import DataError, SettingError
 from boostsample.families import DocumentFamily, HashedText, Text, text_family
 from boostsample.families.text import DOCUMENT_WORDS
 from boostsample.testing import check_family
@@ -71,6 +71,15 @@ def test_the_vocabulary_is_what_enough_documents_hold() -> None:
         family = text_family(DOCUMENTS, min_df=1, max_features=most)
         assert family.vocabulary == tuple(sorted(best[:most]))
     assert "weak learner" not in text_family(DOCUMENTS, ngram_range=(1, 1)).vocabulary
+
+
+def test_the_blank_beside_each_word_is_a_term_of_characters_within_words() -> None:
+    family = text_family(DOCUMENTS, analyzer="char_wb", ngram_range=(1, 2))
+    blank = family.vocabulary.index(" ")
+    assert family.compute(DOCUMENTS, [blank]).ravel().tolist() == [1, 1, 0, 1, 1, 1]
+    assert family == Text(**family.settings())
+    with pytest.raises(SettingError, match="holds ' ', which no document can contain"):
+        Text([" "], ngram_range=(2, 3), analyzer="char_wb")
 
 
 def test_hashes_gather_the_terms() -> None:
