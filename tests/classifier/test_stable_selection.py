@@ -61,7 +61,7 @@ def test_each_of_equal_features_has_a_part_of_the_halves(families: Any, strategy
     X, y = made(60, 8)
     X[:, 3] = X[:, 6] = y
     model = BoostSampleClassifier(random_state=1, families=families)
-    settings = {"n_chosen": 1, "n_pairs": 10, "max_false": 2.0, "correlated": None}
+    settings: dict[str, Any] = {"n_chosen": 1, "n_pairs": 10, "max_false": 2.0, "correlated": None}
     result = model.selected_features(X, y, strategy=strategy, **settings)
     shares = {one.name: one.share for one in result.candidates}
     assert shares.keys() == {"column 3", "column 6"}
