@@ -44,7 +44,7 @@ _FEWEST_DRAWN = 6
 """Features of a search of two classes, at least."""
 _WIDE, _WIDE_BUDGET = "adaptive-halving", "100N"
 _NODE_SAMPLE = 0.85
-"""Part of the examples of a node that is searched with that budget."""
+"""Part of the examples of a node that is searched with that budget, of up to `MOST_ROWS_WIDE`."""
 _VERY_WIDE = "screening"
 _VERY_WIDE_SPREAD, _SPREAD_BUDGET = "successive-halving", "1000N"
 """Over shards, which cannot shuffle features among their rows."""
@@ -78,10 +78,10 @@ def choose_settings(
     - `strategy` "auto" is ``uniform-naive`` for F up to 100, with half of the features, at least
       6, on half of the examples, all different; for K above 1 with all features, for N from 500 on
       on seven tenths of the examples. With a budget that is given it searches all features.
-      It is ``adaptive-halving`` for F up to 3,000, with a budget of 100 N, and nodes searched on
-      one sample; and ``screening`` with its own above; of rows that are spread over shards
+      It is ``adaptive-halving`` for F up to 3,000, with a budget of 100 N, for N up to 1,000 with
+      nodes on one sample; and ``screening`` with its own above; of rows that are spread over shards
       (`spread`) it is ``successive-halving`` with 1,000 N. A budget that is given takes the place
-      of theirs, and ``adaptive-halving`` then searches nodes in stages, too.
+      of theirs, and nodes are then searched in stages.
       With a limit on the features of the model (`limited`) it is ``full`` for F up to 100, if the
       budget pays for it.
     - `learner` "auto" is a tree with one leaf for each 25 training examples, 8 to 16, or for K
@@ -117,8 +117,8 @@ budget='14.7N')
             return Chosen(_VERY_WIDE_SPREAD, learner, _SPREAD_BUDGET if budget is None else budget)
         return Chosen(_VERY_WIDE, learner, budget)
     if not narrow:
-        if budget is not None:
-            return Chosen(_WIDE, learner, budget)
+        if budget is not None or n_examples > MOST_ROWS_WIDE:
+            return Chosen(_WIDE, learner, _WIDE_BUDGET if budget is None else budget)
         nodes = {"node_sample": _NODE_SAMPLE}
         return Chosen(write_name(_WIDE, nodes), learner, _WIDE_BUDGET)
     if limited:

@@ -47,6 +47,7 @@ def test_leaves_by_the_number_of_examples(
         (7, "7N", "uniform-naive:n_features=7:scheme=distinct", "7N"),
         (7, 6, "uniform-naive:n_features=6:scheme=distinct", 6),
         (101, None, "adaptive-halving:node_sample=0.85", "100N"),
+        (3000, None, "adaptive-halving:node_sample=0.85", "100N"),
         (3000, "7N", "adaptive-halving", "7N"),
         (3001, None, "screening", None),
         (10**6, 6999, "screening", 6999),
@@ -57,6 +58,9 @@ def test_the_strategy_by_the_number_of_columns(
 ) -> None:
     chosen = choose_settings("auto", "stump", budget, 1000, n_features)
     assert chosen == (strategy, "stump", looks)
+    if n_features > 100:
+        more = choose_settings("auto", "stump", budget, 1001, n_features)
+        assert more == (strategy.replace(":node_sample=0.85", ""), "stump", looks)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +98,9 @@ def test_trees_of_the_default_are_grown_in_one_call(n_features: int, n_labels: i
         budget = strategy.default_budget(pool)
         if chosen.budget is not None:
             budget = budget_looks(chosen.budget, n)
+        if name == "adaptive-halving" and n > 1000:  # searches nodes in stages
+            assert strategy.one_sample(pool, budget) is None
+            continue
         n_searched, scheme, part, _ = strategy.one_sample(pool, budget)
         weights: Any = SimpleNamespace(n_examples=n, n_labels=n_labels)
         searches = Searches(8, budget, LEAST_BUDGET, n_searched, False, part)

@@ -186,8 +186,11 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
     one_sample = "adaptive-halving:node_sample=0.85"
     if group_name in OF_FEW_ROWS:
         of_committee = {"objective": "auto"}
+        in_stages = {"strategy": "adaptive-halving", "budget": "100N", MEMBERS: 10}
+        wide = {"ten models, nodes in stages": {**in_stages, **of_committee}}
         return {
             "five models": of_committee,
+            **(wide if group_name == "cut wide" else {}),
             "ten models": {MEMBERS: 10, **of_committee},
         }
     if group_name == "narrow":
@@ -215,9 +218,9 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
             "a third of the columns": uniform(n_features / 3, n_features / 3),
             "adaptive-halving, 10 N": {"strategy": "adaptive-halving", "budget": "10N"},
             "adaptive-halving, 30 N": {"strategy": "adaptive-halving", "budget": "30N"},
-            "adaptive-halving, 100 N": {"strategy": "adaptive-halving", "budget": "100N"},
             "nodes on one sample, 10 N": {"strategy": one_sample, "budget": "10N"},
-            "nodes on one sample, 100 N": {},
+            "nodes on one sample, 100 N": {"strategy": one_sample, "budget": "100N"},
+            "adaptive-halving, 100 N": {},
         }  # fmt: skip
     looks = min(1000, max(100, n_features // 30))
     a_part = n_features / 30
