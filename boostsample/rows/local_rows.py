@@ -29,7 +29,7 @@ from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
-from boostsample.records import Stumps
+from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
 from boostsample.rows.colorings import Colorings
 from boostsample.rows.pairs import Pairs
@@ -40,6 +40,7 @@ from boostsample.rows.sampling_schemes import (
     UNPROMISED,
     known_scheme,
     nested_scheme,
+    node_features,
 )
 from boostsample.rows.searcher import FINE, BinSearch, Race, RareSearch, Searcher, SearchRules
 from boostsample.rows.tree_growth import TreeGrowth, growth_possible
@@ -531,6 +532,7 @@ def _compile(
         weights.side_sums(bins[0], 1)
         weights.update_sides(bins[0], 1, table)
     if not one_search:
+        node_features(rng, NodeFeatures(1), 2)
         nodes = NodeRows(weights, lambda feature, threshold: (bins[0], np.int16(threshold)))
         stump = Stumps(feature, np.ones(1, np.int64), votes, edges).best()
         nodes.read(nodes.whole, [stump])

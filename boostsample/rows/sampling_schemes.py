@@ -89,7 +89,7 @@ def random_features(rng: np.random.Generator, n: int, n_features: int) -> NDArra
 def check_node_features(drawn: NodeFeatures, n_features: int) -> NodeFeatures:
     """What a kernel reads, or SettingError; O(t + M)."""
     n = check_integer("n of NodeFeatures", drawn.n, 1)
-    again, pool = (np.ascontiguousarray(known, np.int64) for known in (drawn.again, drawn.pool))
+    again, pool = (np.require(known, np.int64, ["C", "W"]) for known in (drawn.again, drawn.pool))
     for name, known in (("again", again), ("pool", pool)):
         if known.size and not 0 <= known.min() <= known.max() < n_features:
             wrong = known[(known < 0) | (known >= n_features)][0]
@@ -97,7 +97,7 @@ def check_node_features(drawn: NodeFeatures, n_features: int) -> NodeFeatures:
                 f"{name} of NodeFeatures must hold features from 0 to {n_features - 1:,}, got "
                 f"{wrong:,}; see Strategy.features_of_nodes"
             )
-    ends = np.ascontiguousarray(drawn.ends, np.float64)
+    ends = np.require(drawn.ends, np.float64, ["C", "W"])
     if ends.size not in (0, pool.size):
         raise SettingError(
             f"ends of NodeFeatures must be {pool.size:,}, one for each of the pool, or none, got "
