@@ -258,6 +258,7 @@ class Booster:
         resumed, or limited by `max_model_features`.
         """
         self._search.shuffle(rng)
+        self._grows = False  # trees that grow in one call number features as the bank
 
     @property
     def round(self) -> int:

@@ -228,6 +228,31 @@ def test_rows_may_be_any_of_the_bank(rows: Any) -> None:
     require_the_same_trees(X, y, 6, rows=rows, example_weight=np.linspace(0.0, 2.0, rows.size))
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        UniformNaive(n_features=6, scheme="distinct"),
+        AdaptiveHalving(node_sample=0.8),
+        Screening(n_features=3),
+    ],
+)
+def test_trees_of_shuffled_features_are_searched_one_by_one(strategy: Any) -> None:
+    """Rows and terms name the features of the bank: edges of roots are those of their cuts."""
+    X, y = table("two classes")
+    run = booster(X, y, Tree(6), strategy, objective="mh")
+    run.shuffle_features(np.random.default_rng(3))
+    assert not run._grows
+    signs = np.where(y == 1, 1.0, -1.0)
+    for _ in range(3):
+        weights = run.example_weights()
+        done = run.next_round()
+        root, term = done.rows[0], done.terms[0]
+        assert (root["feature"], root["threshold"]) == (term.feature, term.value)
+        phi = np.where(X[:, term.feature] >= term.value, 1, -1)
+        sides = [abs(weights[phi == side] @ signs[phi == side]) for side in (-1, 1)]
+        assert root["edge"] == pytest.approx(sum(sides), abs=1e-6)
+
+
 def test_a_grown_run_can_be_replayed() -> None:
     X, y = table("three classes")
     run, other = (booster(X, y, Tree(6)) for _ in range(2))
