@@ -57,9 +57,10 @@ class AdaptiveHalving(LearnedSearch):
     scheme : str
         How examples are drawn, see `Step.draw`; edges must be unbiased.
     node_sample : float or None
-        Part of the examples of a node on which it is searched, all different, between 0 and 1; with
-        as many features as its budget allows. Trees then grow in one call, in a part of the time.
-        Where nodes have many examples, it finds less than None, which searches nodes in stages.
+        Part of the examples of a node on which it is searched, all different, above 0 and at most
+        1; with as many features as its budget allows. Trees then grow in one call, in a part of the
+        time. Where nodes have many examples, it finds less than None, which searches nodes in
+        stages.
     """
 
     added_settings: ClassVar[Mapping[str, Any]] = {"node_sample": None}
