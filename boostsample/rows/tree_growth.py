@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank
+from boostsample.errors import SettingError
 from boostsample.jit.compile_kernels import compiled_address
 from boostsample.kernels.array_layout import found_room, row_layout
 from boostsample.kernels.search import search_room
@@ -104,7 +105,12 @@ class TreeGrowth:
         return nodes
 
     def _draw_from(self, features: NodeFeatures) -> None:
-        """Draw the features of nodes so, or search all that there are."""
+        """Draw the features of nodes so, or search all; SettingError if there is no room."""
+        if features.n > self._plan.n_features:
+            raise SettingError(
+                f"n of NodeFeatures must be at most the {self._plan.n_features:,} features of "
+                f"Strategy.one_sample, got {features.n:,}; see Strategy.features_of_nodes"
+            )
         self._drawn = DrawnFrom(*features[1:])
         n_all = features.pool.size or self._room.marks.size
         self._draws = 1 if features.n >= n_all else 2

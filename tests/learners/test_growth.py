@@ -210,6 +210,18 @@ def test_wrong_features_of_nodes_are_refused(
         run.next_round()
 
 
+def test_more_features_of_nodes_than_were_declared_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """There is room for 7: 5.6 N looks on eight tenths of the examples."""
+    run = booster(*table("three classes"), Tree(6), OwnPool(node_sample=0.8))
+    monkeypatch.setattr(OwnPool, "drawn", NodeFeatures(7), raising=False)
+    run.next_round()
+    monkeypatch.setattr(OwnPool, "drawn", NodeFeatures(8))
+    with pytest.raises(SettingError, match=r"must be at most the 7 features of .*, got 8"):
+        run.next_round()
+
+
 @pytest.mark.parametrize("learner", [Tree, OneByOne])
 def test_a_pool_with_repeats_has_fewer_features(
     learner: Any, monkeypatch: pytest.MonkeyPatch
