@@ -112,7 +112,10 @@ class Strategy(BaseEstimator, abc.ABC):  # type: ignore[misc]  # scikit-learn sh
 
     def features_of_nodes(self) -> NodeFeatures:  # an optional hook
         """How the nodes of the next tree draw their features, with `of_nodes` of `one_sample`."""
-        raise NotImplementedError
+        raise StrategyError(
+            f"features_of_nodes() of {type(self).__name__} must be written, since its one_sample() "
+            "has of_nodes; return a NodeFeatures"
+        )
 
     def start(  # an optional hook that does nothing by default
         self, pool: Pool, budget: int, n_rounds: int, rng: np.random.Generator

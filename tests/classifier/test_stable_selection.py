@@ -63,7 +63,7 @@ def test_each_of_equal_features_has_a_part_of_the_halves(families: Any, strategy
     model = BoostSampleClassifier(random_state=1, families=families)
     settings: dict[str, Any] = {"n_chosen": 1, "n_pairs": 10, "max_false": 2.0, "correlated": None}
     result = model.selected_features(X, y, strategy=strategy, **settings)
-    shares = {one.name: one.share for one in result.candidates}
+    shares = {candidate.name: candidate.share for candidate in result.candidates}
     assert shares.keys() == {"column 3", "column 6"}
     assert sum(shares.values()) == pytest.approx(1.0)
     assert min(shares.values()) >= 0.2
@@ -76,7 +76,9 @@ def test_the_first_of_many_features_that_divide_few_rows_alike_are_not_selected(
     X, y = np.random.default_rng(0).normal(size=(8, 200)), np.arange(8) % 2
     result = select(X, y, correlated=None, strategy=strategy)
     assert result.names == []
-    assert np.mean([one.feature for one in result.candidates]) == pytest.approx(100, abs=25)
+    assert np.mean([candidate.feature for candidate in result.candidates]) == pytest.approx(
+        100, abs=25
+    )
 
 
 def test_labels_without_signal_select_nothing_and_say_so() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.errors import SettingError
+from boostsample.errors import SettingError, StrategyError
 from boostsample.families.columns import Columns
 from boostsample.labels import encode
 from boostsample.learners.tree import Tree
@@ -18,6 +18,7 @@ from boostsample.objectives import SAMME, AdaBoostM1
 from boostsample.records import NodeFeatures, Outcome, Pool, Round, Stump
 from boostsample.step import Step
 from boostsample.strategies import AdaptiveHalving, Screening, UniformNaive
+from boostsample.strategy import Strategy
 from tests.compiled import COMPILED
 
 
@@ -207,6 +208,13 @@ def test_wrong_features_of_nodes_are_refused(
     monkeypatch.setattr(OwnPool, "drawn", drawn, raising=False)
     run = booster(*table("three classes"), learner(6), OwnPool(node_sample=0.8))
     with pytest.raises(SettingError, match=message):
+        run.next_round()
+
+
+def test_features_of_nodes_must_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(OwnPool, "features_of_nodes", Strategy.features_of_nodes)
+    run = booster(*table("three classes"), Tree(6), OwnPool(node_sample=0.8))
+    with pytest.raises(StrategyError, match=r"features_of_nodes\(\) of OwnPool must be written"):
         run.next_round()
 
 
