@@ -24,6 +24,8 @@ WEIGHT_RANGE = 1e24
 MOST_SEED = 2**128 - 1
 
 _MOST_INTEGER = 2**63 - 1
+#: A growing budget ends at half as many again.
+_MOST_LOOKS = 2**60
 _COMPARED_ROWS = 128
 _ROUNDING = 2.0**-46
 """Relative difference of float64 values that may come from rounding in sums of a few terms."""
@@ -83,7 +85,7 @@ def parse_budget(given: str | int) -> tuple[Fraction, bool]:
 
 
 def budget_looks(given: str | int, n_examples: int) -> int:
-    """The looks of a budget for N training examples; SettingError if it is less than one.
+    """The looks of a budget for N training examples; SettingError if it is below 1 or above 2^60.
 
     A text without N must be at least N looks, since a 10 on a command line is a 10N in most cases.
 
@@ -96,6 +98,11 @@ def budget_looks(given: str | int, n_examples: int) -> int:
         raise SettingError(
             f"budget must be at least 1 look, got {given}, which is less for "
             f"N = {n_examples:,} training examples; give more"
+        )
+    if looks > _MOST_LOOKS:
+        raise SettingError(
+            f"budget must be at most {_MOST_LOOKS:,} looks, got {given}, which is more for "
+            f"N = {n_examples:,} training examples; all features on all examples are F N looks"
         )
     if isinstance(given, str) and not times_n and looks < n_examples:
         raise SettingError(

@@ -374,7 +374,9 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
                         draw_features(of_search[0], n_features, features)
                     for q in range(features.size):
                         of_features[q] = n_bins[features[q]]
-                size = max(plan.budget * n // n_all, min(plan.budget, plan.least_budget))
+                # budget * n // n_all, whose product may exceed int64
+                size = plan.budget // n_all * n + plan.budget % n_all * n // n_all
+                size = max(size, min(plan.budget, plan.least_budget))
                 size = max(min(size // plan.n_features, int(plan.part * n)), 1)
                 weight, ends = room.weight[:n], room.ends[: -(-n // DRAW_BLOCK)]
                 totals(values, weight)

@@ -66,9 +66,13 @@ def feature_tiles(sizes: tuple[int, ...]) -> FeatureTiles | None:
     order.setflags(write=False)
     family = np.searchsorted(np.cumsum(sizes), order, side="right")
     tile = np.repeat(np.arange(n_tiles), np.diff(ends))
-    held = np.bincount(family * n_tiles + tile, minlength=len(sizes) * n_tiles)
-    means = np.array(sizes)[:, None] / n_tiles
-    away = np.abs(held.reshape(means.size, n_tiles) - means).max(axis=1) / means[:, 0]
+    # Only tiles that hold members of a family: families times tiles can be very many.
+    cells, held = np.unique(family * n_tiles + tile, return_counts=True)
+    owner, means = cells // n_tiles, np.array(sizes) / n_tiles
+    starts = np.searchsorted(owner, np.arange(len(sizes)))
+    away = np.maximum.reduceat(np.abs(held - means[owner]), starts)
+    few = np.bincount(owner) < n_tiles
+    away = np.where(few, np.maximum(away, means), away) / means
     small: NDArray[np.integer] = family.astype(
         np.int16 if len(sizes) < 2**15 else np.int32
     )  # sorted in less time

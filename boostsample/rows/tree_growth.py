@@ -35,9 +35,9 @@ def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: Signed
     """Whether columns are in memory, and a node of 2 examples or more searches Q on a part."""
     n_examples, n_features = weights.n_examples, searches.n_features
     n = np.arange(2, n_examples + 1)
-    looks = np.maximum(
-        searches.budget * n // n_examples, min(searches.budget, searches.least_budget)
-    )
+    each, rest = divmod(searches.budget, n_examples)  # budget * n may exceed int64
+    looks = each * n + rest * n // n_examples
+    looks = np.maximum(looks, min(searches.budget, searches.least_budget))
     drawn = np.minimum(looks // n_features, (searches.part * n).astype(np.int64))
     part = (n_features <= looks) & (drawn < n)
     few = max(weights.n_labels, -(-n_examples // PART)) <= MOST_SUMMED

@@ -32,6 +32,10 @@ WEIGHT_FLOOR = 1e-30
 #: The same for rows with one class, in the columns of the others: a product of it and the rest of
 #: a float32 factor is no denormal number either, with which processors take 100 times as long.
 CLASS_FLOOR = 1e-24
+#: Weights at the floor are less than 1 / this of the logistic weights that are drawn by.
+_FLOORS = 1e3
+#: exp of more overflows.
+_LARGEST_EXPONENT = 700.0
 WEIGHT_INITS = ("uniform", "balanced")
 
 
@@ -274,8 +278,24 @@ class SignedWeights(WeightedRows):
         return self._inverse, self._odds()
 
     def _odds(self) -> float:
-        """Loss / mass."""
-        return math.exp(self.log_loss) / self.mass
+        """Loss / mass; losses beyond float64 are refused by `_logistic`."""
+        return math.exp(min(self.log_loss, _LARGEST_EXPONENT)) / self.mass
+
+    def _logistic(self) -> Floats:
+        if self.log_loss <= 0.0:
+            return super()._logistic()
+        with np.errstate(over="ignore", invalid="ignore"):
+            signed = super()._logistic()
+        # Weights at the floor do not tell the scores: all of them must not count.
+        least = _FLOORS * WEIGHT_FLOOR * self.values.size * self.mass
+        if not np.add.reduce(np.abs(signed), dtype=np.float64) >= least:
+            raise SettingError(
+                "draws by logistic weights need a model to continue whose scores the weights tell, "
+                f"got one of log10 loss {self.log_loss / math.log(10.0):.3g} on these examples, "
+                "which leaves most weights at their least; use another strategy, or begin without "
+                "the model"
+            )
+        return signed
 
     def labels(self) -> NDArray[np.int8]:
         """The labels Y: int8 (N, K), +1, -1 or 0, the signs of the weights."""

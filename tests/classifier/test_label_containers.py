@@ -26,6 +26,7 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.class_weight import compute_sample_weight
 
 from boostsample import BoostSampleClassifier, DataError, SettingError
+from boostsample.classifier.inputs.fit_inputs import with_class_weight
 from boostsample.labels import class_values, classes_of_parts
 from tests.label_containers import CONTAINERS, VALUES, WITH_MISSING, objects
 
@@ -265,6 +266,15 @@ def test_class_weights_are_those_of_scikit_learn(y: Any, class_weight: Any) -> N
     assert not np.array_equal(with_both, model)
 
 
+def test_weights_of_very_many_labels_do_not_underflow() -> None:
+    y = np.random.default_rng(0).random((400, 1500)) < 0.01
+    y[np.arange(1500) % 400, np.arange(1500)] = True
+    weight = with_class_weight("balanced", y, np.ones(400))
+    positive = y.sum(axis=0)
+    logs = np.where(y, -np.log(2 * positive / 400), -np.log(2 - 2 * positive / 400)).sum(axis=1)
+    np.testing.assert_allclose(np.log(weight / weight.max()), logs - logs.max(), atol=1e-9)
+
+
 def test_balanced_weights_count_weights_of_examples() -> None:
     weight = np.where(np.arange(150) % 4, 1.0, 0.0)
     weighted = weight > 0
@@ -282,6 +292,7 @@ def test_balanced_weights_count_weights_of_examples() -> None:
         (SEVERAL, {0: 1}, SettingError, "a list of 3 mappings, one for each label"),
         (NAMES, {"a": 1, "x": 2}, SettingError, "classes of y, got 'x' and no weight of 'b'"),
         (NAMES, {"a": 0, "b": 0}, DataError, r"got 1 class \('c'\) in the rows of weight above 0"),
+        (SEVERAL, [{0: 1e-200, 1: 1}] * 3, DataError, "at most 1e.24 times the least"),
         (NAMES, {"a": -1}, SettingError, "class_weight of 'a' must be at least 0 .* got -1"),
         (NAMES, {"a": "x"}, SettingError, "class_weight of 'a' must be a number, got 'x'"),
     ],

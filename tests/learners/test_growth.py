@@ -273,6 +273,20 @@ def test_trees_of_shuffled_features_are_searched_one_by_one(strategy: Any) -> No
         assert root["edge"] == pytest.approx(sum(sides), abs=1e-6)
 
 
+def test_budgets_without_a_limit_grow_the_trees_of_a_large_one() -> None:
+    """Though budget times examples exceeds 64 bits."""
+    X, y = table("three classes")
+    bank, Y = FeatureBank.build([Columns(range(X.shape[1]))], X), encode(y, 3)
+    runs = [
+        Booster(bank, None, Y, AdaptiveHalving(node_sample=0.5), learner, 9, budget, rng=0)
+        for learner in (Tree(6), OneByOne(6))
+        for budget in (10**6, 2**59 + 12_345)
+    ]
+    assert [run._grows for run in runs] == [True, True, False, False]
+    first, *others = [plain(trained(run, 4)) for run in runs]
+    assert all(other == first for other in others)
+
+
 def test_a_grown_run_can_be_replayed() -> None:
     X, y = table("three classes")
     run, other = (booster(X, y, Tree(6)) for _ in range(2))

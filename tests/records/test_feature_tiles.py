@@ -5,6 +5,7 @@ Statistical tests refuse a count beyond 4.5 of its standard deviations. Seeds ar
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,29 @@ def test_every_stretch_is_a_proportional_sample_of_the_families(
         so_far = np.concatenate([[0], np.cumsum(family == k)])
         held = so_far[TILE:] - so_far[:-TILE]
         assert np.abs(held - TILE * size / sum(sizes)).max() < most
+
+
+@pytest.mark.parametrize("sizes", [*SIZES, SHORT], ids=len)
+def test_uneven_is_the_largest_part_of_a_family_that_a_tile_has_too_few_or_many(
+    sizes: tuple[int, ...],
+) -> None:
+    tiles = tiles_of(sizes)
+    families = np.split(family_of(sizes, tiles.order), tiles.ends[1:-1].tolist())
+    held = np.array([np.bincount(family, minlength=len(sizes)) for family in families])
+    means = np.array(sizes) / len(families)
+    np.testing.assert_array_equal(tiles.uneven, np.abs(held - means).max(axis=0) / means)
+
+
+def test_memory_does_not_grow_with_families_times_tiles() -> None:
+    sizes = (2,) * 20_000
+    tracemalloc.start()
+    try:
+        assert feature_tiles(sizes) is not None
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        feature_tiles.cache_clear()
+    assert peak < 4 * len(sizes) * (2 * len(sizes) // TILE)  # bytes: half of a float64 for each
 
 
 def test_too_few_or_too_many_features_have_no_tiles(monkeypatch: pytest.MonkeyPatch) -> None:

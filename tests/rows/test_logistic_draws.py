@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from boostsample.errors import SettingError
 from boostsample.kernels.array_layout import Rows, matrix_of_rows
 from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
@@ -94,6 +95,24 @@ def test_examples_are_drawn_as_they_are_accepted(n_labels: int) -> None:
     total = np.abs(matrix_of_rows(by_weight.values, N, run.weights.width)).sum(axis=1)
     other = total / total.sum()  # draws by the weights of the loop would be seen
     assert (np.abs(hits / hits.sum() - other) > Z * np.sqrt(other / (T * REPETITIONS))).any()
+
+
+@pytest.mark.parametrize(("scale", "good"), [(20.0, True), (90.0, False), (900.0, False)])
+def test_draws_continue_models_whose_scores_the_weights_tell(scale: float, good: bool) -> None:
+    """Weights at their least would count as much as those of the examples that are wrong."""
+    X, Y = table(N, seed=5), noisy_labels(N, 1)
+    scores = scale * Y * np.linspace(-1.0, 1.0, N)[:, None]
+    run = Booster(bank_of(X), None, Y, UniformNaive(3), rng=0, scores=scores)
+    rows = local_rows(run)
+    rows.begin(run.start_log_loss)
+    rng = np.random.default_rng(1)
+    if not good:
+        with pytest.raises(SettingError, match=r"a model to continue .* of log10 loss"):
+            rows.weights.draw(T, SCHEMES["filter"], rng, UNPROMISED["filter"])
+        return
+    found = np.abs(rows.weights._logistic()).astype(np.float64)
+    q = 1.0 / (1.0 + np.exp(Y * scores))[:, 0]
+    np.testing.assert_allclose(found / found.sum(), q / q.sum(), atol=1e-6)
 
 
 @pytest.mark.parametrize("n_labels", [1, 3])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
@@ -421,7 +422,7 @@ def with_class_weight(
     out = weight
     if isinstance(class_weight, str) and class_weight == "balanced":
         for column in labels.reshape(len(labels), -1).T:
-            out = out * _balanced(column, weight)
+            out = _product(out, _balanced(column, weight))
         return out
     several = labels.ndim == 2
     each = class_weight if several and isinstance(class_weight, list | tuple) else [class_weight]
@@ -439,8 +440,26 @@ def with_class_weight(
         )
     for mapping, column in zip(mappings, labels.reshape(len(labels), -1).T, strict=True):
         classes, codes = np.unique(column, return_inverse=True)
-        out = out * mapped_factors(mapping, classes.tolist())[codes]
+        out = _product(out, mapped_factors(mapping, classes.tolist())[codes])
     return out
+
+
+def _product(weight: NDArray[np.float64], factor: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights times factors (n,), divided by a power of two: the largest is between 1 and 2.
+
+    So products over many labels stay within float64. One that is too small all the same becomes the
+    least normal number, which `check_example_weight` refuses; 0 would drop the example.
+    """
+    with np.errstate(under="ignore"):
+        product = _in_units(weight) * _in_units(factor)
+        counts = (weight > 0) & (factor > 0)
+        return _in_units(np.where(counts, np.maximum(product, np.finfo(np.float64).tiny), 0.0))
+
+
+def _in_units(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values divided by a power of two, so that the largest is between 1 and 2; zeros stay."""
+    most = float(values.max(initial=0.0))
+    return values / 2.0 ** math.floor(math.log2(most)) if most > 0.0 else values
 
 
 def mapped_factors(class_weight: Mapping[Any, Any], classes: list[Any]) -> NDArray[np.float64]:

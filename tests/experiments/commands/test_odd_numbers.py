@@ -94,6 +94,12 @@ def test_budgets_mean_looks_as_numbers_and_with_n(budget: int, n: int) -> None:
         budget_looks(str(budget), n)
 
 
+def test_budgets_beyond_64_bits_are_refused() -> None:
+    assert budget_looks(10**18 - 1, 7) == 10**18 - 1
+    with pytest.raises(SettingError, match=r"at most 1,152,921,504,606,846,976 looks, got 9+N,"):
+        budget_looks("999999999999999999N", 7)
+
+
 def test_variables_of_the_environment_are_named(
     monkeypatch: pytest.MonkeyPatch, cli: CommandLine
 ) -> None:
