@@ -161,14 +161,19 @@ def bin_sparse_columns(
     is_reference = np.zeros(n, np.uint8)
     is_reference[rows] = 1
     starts, ends = (matrix.indptr[columns + side].astype(np.int64) for side in (0, 1))
-    low, high = int(starts.min(initial=2**62)), int(ends.max(initial=0))
-    part = slice(min(low, high), high)
+    part: Any = slice(None)
+    if matrix.data.dtype != np.float32 or matrix.indices.dtype != np.int32:
+        # Converted are the values of these columns only, which may lie anywhere.
+        sizes = ends - starts
+        moved = np.cumsum(sizes) - sizes
+        part = np.repeat(starts - moved, sizes) + np.arange(int(sizes.sum()))
+        starts, ends = moved, moved + sizes
     with np.errstate(over="ignore"):  # an infinite value is left to be refused
         stored = np.ascontiguousarray(matrix.data[part], np.float32)
     bins = np.empty((columns.size, n), np.uint8)
     kernels.bin_sparse(
-        starts - part.start,
-        ends - part.start,
+        starts,
+        ends,
         np.ascontiguousarray(matrix.indices[part], np.int32),
         stored,
         is_reference,

@@ -22,7 +22,9 @@ from boostsample.registry import registered_class, registered_name
 _CHUNK = 256
 """Rounds, or features, at a time, ..."""
 _CHUNK_VALUES = 2**24
-"""... or as many features as make this many values."""
+"""... or as many features as make this many values, ..."""
+_MOST_VALUES = 2**26
+"""... and fewer if they make more values than these."""
 _TABLE_VOTES = 2**25
 """Most votes of a model that gets tables; they take 8 bytes for each."""
 _SHOWN_TERMS = 10
@@ -257,11 +259,14 @@ class Model(TermArrays):
         scores = np.zeros((X.shape[0], self.n_labels))
         if self.are_stumps and self.votes.size <= _TABLE_VOTES:
             tables = self._stump_tables(used)
-            for part in tables.parts(max(_CHUNK, _CHUNK_VALUES // max(X.shape[0], 1))):
+            n = max(X.shape[0], 1)
+            for part in tables.parts(
+                max(1, min(max(_CHUNK, _CHUNK_VALUES // n), _MOST_VALUES // n))
+            ):
                 part.add_scores(self.features(X, part.features), scores)
             return scores
-        for start in range(0, used, _CHUNK):
-            terms = self.terms(start, min(start + _CHUNK, used))
+        for start, end in self.chunks(used, X.shape[0]):
+            terms = self.terms(start, end)
             different, at = np.unique(self.feature[terms], return_inverse=True)
             values = self.features(X, different)
             threshold = self.threshold[terms].astype(np.float32)
@@ -270,6 +275,19 @@ class Model(TermArrays):
             else:
                 self.add_value_scores(values, at, threshold, terms, scores)
         return scores
+
+    def chunks(self, n_rounds: int, n_rows: int) -> Iterator[tuple[int, int]]:
+        """Rounds start, ..., end - 1 whose features for some rows are to be in memory together."""
+        start = 0
+        while start < n_rounds:
+            end = min(start + _CHUNK, n_rounds)
+            while end > start + 1:
+                different = np.unique(self.feature[self.terms(start, end)])
+                if different.size * n_rows <= _MOST_VALUES:
+                    break
+                end = (start + end) // 2
+            yield start, end
+            start = end
 
     def _stump_tables(self, n_rounds: int) -> StumpTables:
         """The tables of the first stumps; those of all stumps are kept."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,24 @@ def test_a_model_of_rare_counts_is_that_of_a_bank_in_memory(learner: str, n_clas
     model = BoostSampleClassifier(bank="columns", **settings).fit(X, y)
     expected = BoostSampleClassifier(bank="memory", **settings).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), expected.decision_function(X))
+
+
+@pytest.mark.parametrize(("dtype", "index"), [(np.float64, np.int32), (np.float32, np.int64)])
+def test_other_types_are_converted_for_the_wanted_columns_only(dtype: Any, index: Any) -> None:
+    X = mixed_matrix(500, 2000, 0.3).astype(dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    wanted, rows = np.array([1999, 0, 7]), np.arange(0, 500, 2)
+    tracemalloc.start()
+    try:
+        binned, others = binning.bin_sparse_columns(X, wanted, rows)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < X.nnz  # a byte for each stored value
+    expected, _ = binning.bin_sparse_columns(mixed_matrix(500, 2000, 0.3).astype("f"), wanted, rows)
+    assert not others.size
+    np.testing.assert_array_equal(binned.bins, expected.bins)
+    np.testing.assert_array_equal(binned.cuts, expected.cuts)
 
 
 def test_lists_are_kept_with_their_columns_within_the_cache() -> None:

@@ -15,7 +15,6 @@ from sklearn.metrics import accuracy_score, log_loss, recall_score
 from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.classifier.early_stopping import EvalMetric, RoundScores
 from boostsample.classifier.inputs.held_rows import FitRows, HeldScores, held_out
-from boostsample.classifier.prediction import prediction_mixin
 from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
 from boostsample.labels import classify, encode
 from boostsample.records import Round
@@ -345,7 +344,7 @@ def test_each_stage_is_the_model_of_its_rounds(
     digits: Data, kind: str, learner: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = digits
-    monkeypatch.setattr(prediction_mixin, "_CHUNK", 5)
+    monkeypatch.setattr("boostsample.models.model._CHUNK", 5)
     model = BoostSampleClassifier(learner=learner, n_rounds=13, random_state=0)
     model.fit(X, targets(kind, y))
     rows, whole = X[:50], model.decision_function(X[:50])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.classifier.prediction.prediction_mixin import staged_scores
 from boostsample.errors import DataError
 from boostsample.families import Columns
 from boostsample.kernels.scores import ROWS, add_stump_scores, add_table_scores
@@ -125,6 +126,31 @@ def test_parts_and_large_models(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(model.decision_function(X), want)
     monkeypatch.setattr(module, "_TABLE_VOTES", 0)
     np.testing.assert_array_equal(model.decision_function(X), want)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_few_features_of_many_rows_are_in_memory(
+    alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of stumps, and of trees, a round at least: the same bits."""
+    rng = np.random.default_rng(5)
+    rounds = [random_round(rng, 20, 2, (-1, 1)) for _ in range(40)]
+    terms = stumps(rng, 100, 20, 2) if alone else [t for of_round in rounds for t in of_round]
+    X, model = values(rng, 50, 20), Model([Columns(range(20))], terms, 2)
+    want, read = model.decision_function(X), list[int]()
+    of_rows = model.features
+
+    def features(X: NDArray[Any], wanted: NDArray[np.int64]) -> NDArray[np.float32]:
+        read.append(wanted.size)
+        return of_rows(X, wanted)
+
+    monkeypatch.setattr(model, "features", features)
+    monkeypatch.setattr(module, "_MOST_VALUES", 6 * 50)
+    most = 6 if alone else max(6, *(len({t.feature for t in of_round}) for of_round in rounds))
+    np.testing.assert_array_equal(model.decision_function(X), want)
+    assert 2 < max(read) <= most
+    np.testing.assert_allclose([*staged_scores(model, X)][-1], want, atol=1e-12)
+    assert max(read) <= most
 
 
 def test_a_model_grows() -> None:

@@ -238,18 +238,13 @@ class PredictionMixin:
         return self.offset_, self.temperature_, self._multi_label
 
 
-_CHUNK = 256
-"""Rounds whose features are in memory at a time, as in `Model.decision_function`."""
-
-
 def staged_scores(model: Model, X: Any) -> Iterator[NDArray[np.float64]]:
-    """Scores float64 (n, K) after round 1, 2, ..., the last; features of 256 rounds in memory.
+    """Scores float64 (n, K) after round 1, 2, ..., the last; features of few rounds in memory.
 
-    At the ends of these chunks scores are those of `Model.decision_function`, else up to rounding.
+    At the ends of `Model.chunks` they are those of `Model.decision_function`, else up to rounding.
     """
     done = np.zeros((X.shape[0], model.n_labels))
-    for start in range(0, len(model), _CHUNK):
-        end = min(start + _CHUNK, len(model))
+    for start, end in model.chunks(len(model), X.shape[0]):
         part = model.terms(start, end)
         different, at = np.unique(model.feature[part], return_inverse=True)
         values = model.features(X, different)
