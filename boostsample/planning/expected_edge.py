@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_integer, check_number
 from boostsample.errors import SettingError
 from boostsample.kernels import edge_quadrature as kernels
 from boostsample.planning.mixture import Mixture, stack_mixtures
@@ -99,7 +100,7 @@ def expected_edge(
     >>> round(expected_edge(mixture, 50, 300, unit_noise=1.0), 6)
     0.093501
     """
-    _at_least_one("n_features", n_features)
+    check_integer("n_features", n_features, 1)
     return expected_edge_families([mixture], [n_features], n_examples, unit_noise=unit_noise)
 
 
@@ -123,14 +124,16 @@ def expected_edge_families(
     0.105979
     """
     models, noise = _models(mixtures, unit_noise)
-    numbers = np.array(counts, dtype=np.int64, ndmin=1)
+    numbers = np.array(counts, ndmin=1)
     if numbers.shape != (len(mixtures),):
         raise SettingError(
             f"counts must hold a number for each of {len(mixtures)} mixtures, got {numbers.shape}"
         )
-    if numbers.min() < 0 or numbers.max() == 0:
-        raise SettingError(f"an expected edge needs counts >= 0, not all 0, got {numbers.tolist()}")
-    return _edge(models, noise, numbers, _inverse(n_examples))
+    if numbers.dtype.kind not in "iu" or numbers.min() < 0 or numbers.max() == 0:
+        raise SettingError(
+            f"counts must be integers of at least 0, not all 0, got {numbers.tolist()!r:.60}"
+        )
+    return _edge(models, noise, numbers.astype(np.int64), _inverse(n_examples))
 
 
 def best_expected_edge(
@@ -174,7 +177,7 @@ def expected_edge_curve(
 ) -> _Curve:
     """e(Q,T) for all candidates of `best_expected_edge`, for calibration and figures."""
     models, noise = _models([mixture], unit_noise)
-    candidates, _ = _candidates((_at_least_one("n_features", n_features),), n_examples, budget)
+    candidates, _ = _candidates(*_size([n_features], n_examples, budget))
     pairs = zip(candidates.n_features.T, candidates.inverse[0].tolist(), strict=True)
     edges = np.array([_edge(models, noise, q.copy(), t) for q, t in pairs])
     return _Curve(candidates.n_features[0].copy(), candidates.n_examples[0].copy(), edges)
@@ -197,7 +200,7 @@ def best_expected_edge_family(
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
     models, noise = _models(mixtures, unit_noise)
-    candidates, lengths = _candidates(tuple(sizes), n_examples, budget)
+    candidates, lengths = _candidates(*_size(sizes, n_examples, budget))
     n_features, examples, inverse = candidates
     best, edges = np.empty(len(mixtures), np.int64), np.empty(len(mixtures))
     kernels.best_pair(models, noise, n_features, inverse, lengths, best, edges)
@@ -230,11 +233,10 @@ def allocate(
     if len(mixtures) != len(sizes):
         raise SettingError(f"sizes must have {len(mixtures)} entries, got {len(sizes)}")
     models, noise = _models(mixtures, unit_noise)
-    limits = np.array([_at_least_one("sizes", size) for size in sizes], np.int64)
-    _at_least_one("n_examples", n_examples)
-    _at_least_one("budget", budget)
+    checked, n_examples, budget = _size(sizes, n_examples, budget)
+    limits = np.array(checked, np.int64)
     counts = np.empty_like(limits)
-    _, size = kernels.allocate(models, noise, limits, int(budget), int(n_examples), counts)
+    _, size = kernels.allocate(models, noise, limits, budget, n_examples, counts)
     inverse = 0.0 if size >= n_examples else 1.0 / size
     return _FamilyCounts(counts, int(size), _edge(models, noise, counts, inverse))
 
@@ -262,11 +264,9 @@ def gaussian_expected_edge(
 
     Returns mean + variance / sqrt(variance + v/T) * c_Q.
     """
-    if not 0 < variance < math.inf:
-        raise SettingError(f"variance must be above 0 and finite, got {variance}")
-    if not 0 <= unit_noise < math.inf:
-        raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
-    noise = unit_noise * _inverse(n_examples)
+    mean = check_number("mean", mean, -math.inf)
+    variance = check_number("variance", variance, 0.0, above=True)
+    noise = check_number("unit_noise", unit_noise, 0.0) * _inverse(n_examples)
     return mean + variance / math.sqrt(variance + noise) * expected_maximum(n_features)
 
 
@@ -281,11 +281,9 @@ class _Candidates(NamedTuple):
 @lru_cache(maxsize=256)
 def _candidates(sizes: tuple[int, ...], n_examples: int, budget: int) -> tuple[_Candidates, Counts]:
     """The candidates of each family, and their number without padding: int64 (K,)."""
-    _at_least_one("n_examples", n_examples)
-    _at_least_one("budget", budget)
     rows = []
     for size in sizes:
-        most = min(_at_least_one("sizes", size), budget)
+        most = min(size, budget)
         counts = np.rint(np.geomspace(1, most, _N_CANDIDATES)).astype(np.int64)
         if budget >= n_examples:  # the largest Q that an exact sample allows
             counts = np.append(counts, min(most, budget // n_examples))
@@ -303,9 +301,7 @@ def _models(mixtures: Sequence[Mixture], unit_noise: float | None) -> tuple[Arra
     models = stack_mixtures(mixtures)
     if unit_noise is None:
         return models, np.empty((0, 0))
-    if not 0 <= unit_noise < math.inf:
-        raise SettingError(f"unit_noise must be at least 0 and finite, got {unit_noise}")
-    return models, np.full(models[:, 1].shape, float(unit_noise))
+    return models, np.full(models[:, 1].shape, check_number("unit_noise", unit_noise, 0.0))
 
 
 def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
@@ -315,12 +311,12 @@ def _edge(models: Array, noise: Array, counts: Counts, inverse: float) -> float:
 
 
 def _inverse(n_examples: float) -> float:
-    if not n_examples >= 1:
-        raise SettingError(f"for an expected edge, n_examples must be at least 1, got {n_examples}")
-    return 1.0 / n_examples
+    if n_examples == math.inf:
+        return 0.0
+    return 1.0 / check_number("n_examples", n_examples, 1.0, hint="inf is an exact sample")
 
 
-def _at_least_one(name: str, value: int) -> int:
-    if value < 1:
-        raise SettingError(f"for an expected edge, {name} must be at least 1, got {value}")
-    return int(value)
+def _size(sizes: Sequence[int], n_examples: int, budget: int) -> tuple[tuple[int, ...], int, int]:
+    """Numbers of features of the families, N and budget, checked."""
+    checked = tuple([check_integer("sizes", size, 1) for size in sizes])
+    return checked, check_integer("n_examples", n_examples, 1), check_integer("budget", budget, 1)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from boostsample.checks import check_integer
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels import mixture_em as kernels
 
@@ -192,8 +193,7 @@ def sampling_variance(edges: ArrayLike, n_examples: int) -> float:
     0.0082
     """
     values = _finite(edges)
-    if n_examples < 2:
-        raise SettingError(f"in sampling_variance, n_examples must be at least 2, got {n_examples}")
+    n_examples = check_integer("n_examples", n_examples, 2)
     return max(float(1.0 - np.mean(values * values)), 0.0) / (n_examples - 1)
 
 
@@ -233,8 +233,7 @@ def fit_mixtures(
     Parameters are those of `fit_mixture`; `edges`, and `noise_variance` unless it is one number,
     are sequences with an entry for each set.
     """
-    if n_components < 1:
-        raise SettingError(f"a mixture's n_components must be at least 1, got {n_components}")
+    n_components = check_integer("n_components", n_components, 1)
     is_number = isinstance(noise_variance, (int, float, np.number))
     noises: Any = [noise_variance] * len(edges) if is_number else noise_variance
     if len(noises) != len(edges):
@@ -274,7 +273,10 @@ _NOT_FINITE = "edges must be finite, got nan or infinity"
 
 
 def _finite(edges: ArrayLike) -> Array:
-    values = np.asarray(edges, dtype=np.float64)
+    try:
+        values = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"edges must be a vector of numbers, got {edges!r:.60}") from error
     if values.ndim != 1:
         raise DataError(f"edges must be a vector, got shape {values.shape}")
     if values.size == 0:
@@ -290,9 +292,13 @@ def _columns(edges: ArrayLike, noise: ArrayLike) -> Array:
     data = np.zeros((4, values.size))
     data[0], data[2] = values, 1.0
     try:
-        data[3] = noise
-    except ValueError:
+        noises = np.asarray(noise, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"noise_variance must hold numbers, got {noise!r:.60}") from error
+    if noises.shape not in ((), values.shape):
         raise DataError(
-            f"noise_variance must have one number for each of {values.size} edges"
-        ) from None
+            f"noise_variance must have one number for each of {values.size} edges, got shape "
+            f"{noises.shape}"
+        )
+    data[3] = noises
     return data[:, np.argsort(values, kind="stable")]

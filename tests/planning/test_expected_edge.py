@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -218,27 +219,74 @@ def test_a_small_family_is_shared_with_others() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: expected_edge(WIDE, 0, 10), "n_features must be at least 1, got 0"),
-        (lambda: expected_edge(WIDE, 1, 0.5), "n_examples must be at least 1, got 0.5"),
+        (lambda: expected_edge(WIDE, 0, 10), "n_features must be an integer at least 1, got 0"),
+        (lambda: expected_edge(WIDE, 1, 0.5), "n_examples must be at least 1 and finite, got 0.5"),
         (lambda: expected_edge(WIDE, 1, 9, unit_noise=-1), "unit_noise must be at least 0"),
         (lambda: expected_edge_families([], [], 9), "mixtures must hold at least 1"),
         (lambda: expected_edge_families([WIDE], [1, 2], 9), "a number for each of 1 mixtures"),
         (lambda: expected_edge_families([WIDE], [0], 9), "not all 0"),
-        (lambda: best_expected_edge(WIDE, 0, 10, 10), "sizes must be at least 1, got 0"),
-        (lambda: best_expected_edge(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
-        (lambda: expected_edge_curve(WIDE, 10, 10, 0), "budget must be at least 1, got 0"),
+        (lambda: best_expected_edge(WIDE, 0, 10, 10), "sizes must be an integer at least 1, got 0"),
+        (
+            lambda: best_expected_edge(WIDE, 10, 10, 0),
+            "budget must be an integer at least 1, got 0",
+        ),
+        (
+            lambda: expected_edge_curve(WIDE, 10, 10, 0),
+            "budget must be an integer at least 1, got 0",
+        ),
         (
             lambda: best_expected_edge_family([WIDE], [1, 2], 10, 10),
             "sizes must have 1 entries, got 2",
         ),
         (lambda: allocate([WIDE], [1, 2], 10, 10), "sizes must have 1 entries, got 2"),
-        (lambda: allocate([WIDE], [1], 10, 0), "budget must be at least 1, got 0"),
+        (lambda: allocate([WIDE], [1], 10, 0), "budget must be an integer at least 1, got 0"),
         (lambda: gaussian_expected_edge(1, 10, 0.0), "variance must be above 0"),
     ],
 )
 def test_bad_settings(call: Callable[[], object], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         call()
+
+
+@pytest.mark.parametrize("number", [0, -1, 1.5, np.nan, np.inf, True, None, "3", 2**70])
+def test_numbers_of_features_examples_and_looks_are_whole(number: Any) -> None:
+    """No fraction is cut off, and NaN and infinity are no numbers."""
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("n_features", lambda: expected_edge(WIDE, number, 10)),
+        ("n_features", lambda: expected_maximum(number)),
+        ("n_features", lambda: gaussian_expected_edge(number, 10, 0.01)),
+        ("counts", lambda: expected_edge_families([WIDE], [number], 10)),
+        ("sizes", lambda: best_expected_edge(WIDE, number, 10, 10)),
+        ("n_examples", lambda: best_expected_edge(WIDE, 10, number, 10)),
+        ("budget", lambda: best_expected_edge(WIDE, 10, 10, number)),
+        ("sizes", lambda: expected_edge_curve(WIDE, number, 10, 10)),
+        ("n_examples", lambda: expected_edge_curve(WIDE, 10, number, 10)),
+        ("budget", lambda: expected_edge_curve(WIDE, 10, 10, number)),
+        ("sizes", lambda: best_expected_edge_family([WIDE], [number], 10, 10)),
+        ("sizes", lambda: allocate([WIDE], [number], 10, 10)),
+        ("n_examples", lambda: allocate([WIDE], [10], number, 10)),
+        ("budget", lambda: allocate([WIDE], [10], 10, number)),
+        ("n_components", lambda: fit_mixture([0.1, 0.2], number)),
+        ("n_examples", lambda: sampling_variance([0.1, 0.2], number)),
+    ]
+    expected_edge(WIDE, 1, 1)  # kept candidates of 1 accept neither True nor 1.0
+    best_expected_edge(WIDE, 1, 10, 10)
+    for name, call in calls:
+        with pytest.raises(SettingError, match=f"{name} must be"):
+            call()
+
+
+@pytest.mark.parametrize("number", [np.nan, "many", None])
+def test_a_number_that_is_none_is_an_error(number: Any) -> None:
+    calls: list[tuple[str, Callable[[], object]]] = [
+        ("n_examples", lambda: expected_edge(WIDE, 1, number)),
+        ("mean", lambda: gaussian_expected_edge(1, 10, 0.01, mean=number)),
+        ("variance", lambda: gaussian_expected_edge(1, 10, number)),
+        ("unit_noise", lambda: gaussian_expected_edge(1, 10, 0.01, unit_noise=number)),
+    ]
+    for name, call in calls:
+        with pytest.raises(SettingError, match=f"{name} must be"):
+            call()
 
 
 def test_mixtures_in_one_array_are_planned_for_like_a_list(rng: np.random.Generator) -> None:
@@ -379,7 +427,10 @@ def test_bad_mixtures(parts: tuple[list[float], list[float], list[float]], messa
         ([], {}, "at least 1 value, got 0"),
         ([0.1, np.nan], {}, "edges must be finite"),
         ([[0.1]], {}, "edges must be a vector"),
+        (["one"], {}, "edges must be a vector of numbers"),
+        ([0.1], {"noise_variance": ["one"]}, "noise_variance must hold numbers"),
         ([0.1, 0.2], {"noise_variance": [1.0, 1.0, 1.0]}, "one number for each of 2 edges"),
+        ([0.1, 0.2], {"noise_variance": [1.0]}, r"of 2 edges, got shape \(1,\)"),
     ],
 )
 def test_bad_data(edges: list[float], settings: dict[str, list[float]], message: str) -> None:
@@ -390,7 +441,7 @@ def test_bad_data(edges: list[float], settings: dict[str, list[float]], message:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_components": 0}, "n_components must be at least 1, got 0"),
+        ({"n_components": 0}, "n_components must be an integer at least 1, got 0"),
         ({"noise_variance": -1.0}, "noise_variance must be at least 0"),
         ({"noise_variance": np.nan}, "noise_variance must be at least 0"),
     ],
