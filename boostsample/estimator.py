@@ -145,9 +145,10 @@ class BoostSampleClassifier(
         Storage of the features, as in ``"lazy:reference=512"``: in memory; in memory-mapped files
         that later fits of the same families on the same data reuse (``boostsample cache``); columns
         that are binned when they are searched, the last 64 MiB kept (`cache_bytes`, of a thread);
-        or values computed on first use, with bin edges from 2,048 examples (`reference`). "auto" is
-        "columns" for sparse matrices and tables by columns that are large, else "memory"; both give
-        the same model.
+        or values computed on first use, with bin edges from the values that a search reads, or
+        from so many examples as `reference` says. "auto" is "columns" for sparse matrices and
+        tables by columns that are large, else "memory"; both give the same model, but for equal
+        edges of one feature (docs/banks.md).
     verbose : bool, default False
         Show round, loss and edge on standard error: one renewed line on a terminal, ten lines in
         notebooks and files. With scikit-learn 1.9 there are also its callbacks, as in
@@ -233,8 +234,9 @@ class BoostSampleClassifier(
     n_rounds_ : int
         Rounds in the model, of all members of a committee.
     n_members_ : int
-        Models whose mean is the score: five with `n_rounds` "auto", else one. Their rounds take
-        turns in `model_` and `history_`, whose column ``member`` numbers them from 0.
+        Models whose mean is the score: five or ten in the committee of `n_rounds` "auto", else one.
+        Their rounds take turns in `model_` and `history_`, whose column ``member`` numbers them
+        from 0.
     stopped_ : str
         Why training has ended before `n_rounds`: a limit that is reached, early stopping, an edge
         of 0 or 1, a callback. Empty if it has not.
@@ -251,7 +253,7 @@ class BoostSampleClassifier(
     example_weights_ : ndarray of float64, shape (n,)
         Weight of each row of X after the rounds of `model_`: the sum over labels of
         u_il exp(-y_il f_l(x_i)) for the initial label weights u and the scores f, of total 1. 0 for
-        rows that are held out for `early_stopping`, "auto" or calibration, or have no weight. Of
+        rows that a single model holds out, for rounds or calibration, and rows of weight 0. Of
         "m1" and "samme" the label is the class of the row, of "rank" it is the weight of its pairs,
         of "oc" that of its wrong classes; "bagging" keeps the initial weights. Rows with wrong
         labels are heavy: see docs/outliers.md.

@@ -1,15 +1,14 @@
 """Laminating: search many features on few examples, keep the better half, double the examples.
 
 Cost per iteration: log2(Q0) stages of Q0 * T0 looks. Each stage searches the surviving features
-again, thresholds and votes included, on its sample. Source: [DF11] section 4.2, with
-log2(Q0) Q0 T0 = budget (section 5). The paper leaves open: Q0 and T0, budgets that do not divide,
-ties between features (the first wins), how Q0 features are drawn (see `Step.sample_features`), and
-whether samples are new or nested (nested here, which takes half of the time). The last stage uses
-T = Q0 T0 / 2 examples. The default Q0 is the power of two nearest to 256, the best of
-the sweep in docs/laminating.md, with that T at most N and T0 at least 50. Stages that leave a tenth
-of the budget, as for few examples or features, are replaced by those of `successive_halving` with
-eta = 2, which end with more than two features; a budget for all features on all examples makes one
-stage.
+again, thresholds and votes included, on its sample. Source: [DF11] section 4.2, with log2(Q0) Q0 T0
+= budget. The paper leaves open: Q0 and T0, budgets that do not divide, ties between features (the
+first wins), how Q0 features are drawn (see `Step.sample_features`), and whether samples are new or
+nested (nested here, which takes half of the time). The last stage uses T = Q0 T0 / 2 examples. The
+default Q0 is the power of two nearest to 256, the best of the sweep in docs/laminating.md, with
+that T at most N and T0 at least 50. Stages that leave a tenth of the budget, as for few examples or
+features, are replaced by those of `successive_halving` with eta = 2, which end with more than two
+features; a budget for all features on all examples makes one stage.
 The one public implementation known, in lbcpp (2011; described to us, not read), starts from all
 features, with N0 = budget / (W0 log2 W0) examples and at least 5, and draws uniform subsets anew in
 each stage: ``laminating:n_features=all:new_samples=true:scheme=uniform``. Where the budget does not

@@ -8,8 +8,8 @@ thresholds of stumps stand for raw values: 1 for -inf, or else the place of a fl
 A feature has the same cuts in all searches if its family declares its range, or if the bank has
 `reference` rows.
 
-Cost: one value per look, and N values for a chosen feature; with `reference` rows, their number for
-each new feature.
+Cost: at most one value per look, and N values for a chosen feature; with `reference` rows, their
+number for each new feature.
 Memory: about `cache_bytes` for columns and cuts together, 14 bytes for each feature of the pool, up
 to 100 MiB for blocks, and copies of the training and reference rows of X.
 """

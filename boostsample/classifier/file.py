@@ -1,7 +1,7 @@
 """Model files of the classifier (``.bsm``): everything that prediction needs, and the settings.
 
 A file is an archive, see `boostsample.files.archive`, of the entry ``meta`` (JSON), the arrays of
-`boostsample.models.model`, and ``reads``, a bit for each term from which importances follow.
+`boostsample.models.model`, and ``reads``, a bit for each term, where importances follow from it.
 """
 
 from __future__ import annotations

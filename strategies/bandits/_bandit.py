@@ -4,7 +4,7 @@ A round pulls k arms, families or single features, searches Q of their features 
 examples, and rewards each pulled arm for its best edge: the edge on all examples for the arm of the
 chosen stump, the edge on the sample for the others (equal if T >= N). If the pulled arms have fewer
 than Q features, all of these are searched on up to N examples, and the rest of the budget is left.
-A tree is a sequence of decisions over the arms of stumps ([BK10] section 3.3): nodes pull, and
+A tree is a sequence of decisions over the arms of stumps ([BK10] section 3.4): nodes pull, and
 reward, the same arms as roots.
 """
 
@@ -56,7 +56,7 @@ class BanditStrategy(Strategy):
         The factor kappa in min(1, kappa * reward), above 0.
     """
 
-    learns_from_nodes = "a tree is a sequence of decisions over the same arms, [BK10] section 3.3"
+    learns_from_nodes = "a tree is a sequence of decisions over the same arms, [BK10] section 3.4"
 
     arms: str = "family"
     pulls: str | int = "1.Q"

@@ -7,12 +7,13 @@ import shutil
 import types
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from pyarrow import csv, parquet
 
-from boostsample import Booster, FeatureBank
+from boostsample import Booster, BoostSampleClassifier, FeatureBank
 from boostsample.families import Columns
 from boostsample.strategies import Strategy
 from tests.documents.pages import (
@@ -192,6 +193,17 @@ def _data(module: types.ModuleType, printed: str) -> None:
         np.testing.assert_array_equal(data.X, X)
 
 
+def _models(module: types.ModuleType, printed: str) -> None:
+    settings: dict[str, Any] = {"n_rounds": 3, "learning_rate": 1.0, "random_state": 0}
+    full_steps = BoostSampleClassifier("uniform-naive", "stump", **settings)
+    full_steps.fit(module.X[:300], module.y[:300]).save("full_steps.bsm")
+    stumps, trees = (set(np.load(name).files) for name in ("full_steps.bsm", "digits.bsm"))
+    table = read(DOCS / "models.md").split("| entry |")[1].split("\n\n")[0]
+    named = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", " ".join(named))) == stumps | trees
+    assert "reads" in stumps - trees
+
+
 def _pictures(module: types.ModuleType, printed: str) -> None:
     assert Path("loss.pdf").read_bytes().startswith(b"%PDF")
 
@@ -220,6 +232,7 @@ AFTER: dict[str, Callable[[types.ModuleType, str], None]] = {
     "adding_a_learner.md": _learner,
     "adding_an_objective.md": _objective,
     "data.md": _data,
+    "models.md": _models,
     "pictures.md": _pictures,
     "probabilities.md": _probabilities,
 }
