@@ -327,8 +327,10 @@ def draw_pivotal(
 #: Weights that the first guess of a level is made from, about.
 GUESSED_FROM = 8192
 #: Buckets of keys in which the largest one of a sample is looked for. Keys of candidates are nearly
-#: uniform below the largest, so that a bucket holds few.
+#: uniform below the largest, so that a bucket holds few, unless some examples are much heavier.
 _N_BUCKETS = 512
+#: Keys of a bucket that are sorted; more are divided among buckets again.
+_FEW_KEYS = 64
 #: Larger keys are not told from each other: times a weight, they are float32.
 _MOST_KEY = 1e38
 
@@ -446,22 +448,35 @@ def nth_key(keys: Doubles, held: Doubles, n: int, number: int, largest: float) -
 
     Overwrites held float64 (n,).
     """
-    counts, scale = on_stack(_N_BUCKETS, np.int64), _N_BUCKETS / largest
-    for b in range(_N_BUCKETS):
-        counts[b] = 0
-    for t in range(n):
-        counts[min(np.int64(keys[t] * scale), _N_BUCKETS - 1)] += 1
-    before, bucket = 0, 0
-    while before + counts[bucket] <= number:
-        before += counts[bucket]
-        bucket += 1
-    n_held = 0
-    for t in range(n):
-        if min(np.int64(keys[t] * scale), _N_BUCKETS - 1) == bucket:
-            at = n_held  # few: sorted as they come
-            while at > 0 and held[at - 1] > keys[t]:
-                held[at] = held[at - 1]
-                at -= 1
-            held[at] = keys[t]
-            n_held += 1
+    counts, before, low, high = on_stack(_N_BUCKETS, np.int64), _NONE, 0.0, largest
+    source, n_held = keys, _NONE + n
+    while True:
+        scale = _N_BUCKETS / (high - low)
+        for b in range(_N_BUCKETS):
+            counts[b] = 0
+        for t in range(n_held):
+            counts[min(np.int64((source[t] - low) * scale), _N_BUCKETS - 1)] += 1
+        bucket = 0
+        while before + counts[bucket] <= number:
+            before += counts[bucket]
+            bucket += 1
+        searched, n_held, least, most = n_held, _NONE, np.inf, 0.0
+        for t in range(searched):
+            key = source[t]
+            if min(np.int64((key - low) * scale), _N_BUCKETS - 1) == bucket:
+                least, most = min(least, key), max(most, key)
+                held[n_held] = key
+                n_held += 1
+        if least == most:
+            return least
+        if n_held <= _FEW_KEYS:
+            break
+        # Heavy examples have keys that are all near 0: buckets of their range divide them.
+        source, low, high = held, least, most
+    for t in range(1, n_held):
+        key, at = held[t], t
+        while at > 0 and held[at - 1] > key:
+            held[at] = held[at - 1]
+            at -= 1
+        held[at] = key
     return float(held[number - before])

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.jit import vectors as vec
-from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw
+from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw, draw_by_order, order_room
 from boostsample.ledger import Ledger
 from boostsample.rows import sampling_schemes
 from boostsample.rows.sampling_schemes import (
@@ -452,3 +452,17 @@ def test_nested_samples_of_extreme_weights(scheme: str, n: int) -> None:
                     assert mass == pytest.approx(1.0, rel=1e-6)
                 elif T > 3:  # heavy ones are always in
                     assert weight.argmax() in drawn.examples.tolist()
+
+
+@pytest.mark.parametrize("light", [1e-3, 1e-30])
+def test_order_finds_the_next_key_among_heavy_and_light_examples(light: float) -> None:
+    """Keys of heavy examples are all near 0 of the range; those below the next one are taken."""
+    n, size = 4000, 1990
+    weight = np.where(np.arange(n) % 2, 1.0, light).astype(np.float32)
+    room, drawn = order_room(n, size), (np.empty(size, np.int32), np.empty(size))
+    assert draw_by_order(weight, size, 5, room, *drawn) == size
+    with np.errstate(over="ignore"):
+        keys = vec._uniforms_twin(0, 5, n).astype(np.float64) / weight.astype(np.float64)
+    order = np.argsort(keys, kind="stable")
+    np.testing.assert_array_equal(drawn[0], np.sort(order[:size]))
+    assert room.keys[size] == keys[order[size]]
