@@ -60,15 +60,15 @@ class Problem:
             self.bank, rows, self.Y, name, n_rounds=10**6, budget=budget or "10N", rng=seed
         )
 
-    def run(self, strategy: str, seed: int) -> Run:
+    def run(self, strategy: str, seed: int) -> TimedRun:
         """A run whose kernels are compiled."""
         warm = self.booster(strategy, seed)
         for _ in range(3):
             warm.next_round()
-        return Run(self, self.booster(strategy, seed))
+        return TimedRun(self, self.booster(strategy, seed))
 
 
-class Run:
+class TimedRun:
     """The rounds of one strategy: their CPU seconds, and log10 of the loss after each."""
 
     def __init__(self, problem: Problem, booster: Booster) -> None:

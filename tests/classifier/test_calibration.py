@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits, load_iris, make_hastie_10_2
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
@@ -33,12 +33,16 @@ def held_rows(signs: NDArray[np.int8], scores: NDArray[Any], weight: NDArray[Any
     bank = SimpleNamespace(reader=lambda _: None)
     held = HeldScores(bank, rows, rows.train)  # type: ignore[arg-type]  # a stand-in
     held.scores[:] = scores
-    held.largest, held.edges = float(np.abs(scores).max()), [0.9] * 7 + [0.2, 0.4]
+    held.largest, held.edges = 5.0 * float(np.abs(scores).max()), [0.9] * 7 + [0.2, 0.4]
     return held
 
 
 def naive_rule(
-    largest: float, edges: list[float], offsets: NDArray[Any], multi_label: bool
+    largest: float,
+    edges: list[float],
+    offsets: NDArray[Any],
+    multi_label: bool,
+    most: float = 30,
 ) -> float:
     n_last = max(1, len(edges) // 4)
     edge = sum(edges[-n_last:]) / n_last
@@ -48,13 +52,13 @@ def naive_rule(
         rule = 1.0
     if len(offsets) > 1 and not multi_label:
         return float(rule)
-    return float(max(rule, (2 * largest + max(abs(offsets))) / 30))
+    return float(max(rule, (2 * largest + max(abs(offsets))) / most))
 
 
 def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool) -> float:
     """By minimize_scalar over the definition, a row and a class or label after the other."""
     n, n_labels = held.labels.shape
-    rule = naive_rule(held.largest, held.edges, offsets, multi_label)
+    rule = naive_rule(held.largest, held.edges, offsets, multi_label, math.inf)
     positive = held.labels > 0
     if n_labels == 1:
         positive = np.hstack([~positive, positive])
@@ -73,8 +77,9 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
         return float(total)
 
     best = minimize_scalar(loss, bounds=(-7, 7), method="bounded", options={"xatol": 1e-5})
-    least = 0.0 if n_labels > 1 and not multi_label else 2 * held.largest + max(abs(offsets))
-    return float(max(math.exp(best.x), least / 30))
+    largest = 2 * np.abs(held.scores).max() + max(abs(offsets))
+    least = 0.0 if n_labels > 1 and not multi_label else largest
+    return float(max(math.exp(best.x), least / 20))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -133,6 +138,18 @@ def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     assert losses[0] < losses[1]
     own = BoostSampleClassifier(calibration="temperature", **settings).fit(X[:800], y[:800])
     assert own.temperature_ not in (1.0, model.temperature_, rule.temperature_)
+
+
+def test_the_largest_values_of_cells_do_not_bound_the_temperature() -> None:
+    """Their sum over the rounds is far above the scores of all rows."""
+    X, y = make_hastie_10_2(1_500, random_state=0)
+    settings: dict[str, Any] = {"objective": "real-mh", "learner": "stump", "learning_rate": 1.0}
+    model = BoostSampleClassifier(n_rounds=300, random_state=0, **settings)
+    model.fit(X[:750], y[:750], eval_set=[(X[750:], y[750:])])
+    margins = y[750:] * model.decision_function(X[750:])
+    least = min(np.logaddexp(0, -2 * margins / t).mean() for t in np.geomspace(0.1, 10, 500))
+    assert model.history_[-1]["eval_set_0"] == pytest.approx(least, rel=2e-3)
+    assert 2 * largest_score(model.model_) / 30 > 5.0
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -24,9 +24,9 @@ classes and for several labels, the order of the rows.
 - `best_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.25):
   the rule is off by a factor of about exp(0.5). Like Platt's targets (1999), the true class of each
   of n rows counts as (n + 1) / (n + 1.3), and the other classes share the rest: as if 0.3 rows more
-  were wrong. Platt's sigmoids would fit 2 numbers and isotonic regression a function for each
-  class, which takes more rows than a validation part has of rare classes;
-  `sklearn.calibration.CalibratedClassifierCV` does both.
+  were wrong. T is so high that no logit of these rows is above 20. Platt's sigmoids would fit 2
+  numbers and isotonic regression a function for each class, which takes more rows than a validation
+  part has of rare classes; `sklearn.calibration.CalibratedClassifierCV` does both.
 
 **Two classes.** With l = 2 f / T, the smaller of the two probabilities is q = 1 / (1 + exp(|l|)),
 the other 1 - q. The order of the scores is kept: rows whose l differs by more than
@@ -64,8 +64,9 @@ _SPREAD = 0.5
 _WRONG = 0.3
 """Rows that are wrong beside those held out; 0, 0.1 and 1 had higher losses on other rows."""
 _STEP, _TOLERANCE = 0.05, 1e-3
-_LARGEST_LOGIT = 30.0
-"""Of any row of a calibrated model: from 37 on, float64 rounds the probability to 1."""
+_LARGEST_LOGIT, _LARGEST_HELD_LOGIT = 30.0, 20.0
+"""Of the largest score that a model can give, and of held-out rows, beside which others may have
+larger ones: from 37 on, float64 rounds the probability to 1."""
 
 _BLOCK = 8192
 """Rows at a time."""
@@ -237,24 +238,32 @@ def rule_temperature(
     """The temperature of the rule above, of 1 if all scores or last edges are 0.
 
     `largest` is as from `largest_score`, `edges` are those of the rounds that were trained. At
-    least 1 for several labels, since less would magnify the offsets.
+    least 1 for several labels, since less would magnify the offsets. At least so high that no logit
+    of a label of any row is above 30.
     """
+    rule = _rule(largest, edges, offsets, multi_label)
+    return _ordered(rule, largest / _LARGEST_LOGIT, offsets / _LARGEST_LOGIT, multi_label)
+
+
+def _rule(
+    largest: float, edges: Sequence[float], offsets: NDArray[np.float64], multi_label: bool
+) -> float:
     last = edges[-max(1, len(edges) // 4) :]
     edge = math.fsum(last) / len(last)
     rule = 1.0
     if largest > 0.0 and edge > 0.0:
         rule = 1.1 * largest**0.73 * edge**0.29 * max(offsets.size, 2) ** -0.45
         rule = max(rule, 1.0) if multi_label else rule
-    return _ordered(rule, largest, offsets, multi_label)
+    return rule
 
 
 def _ordered(
-    temperature: float, largest: float, offsets: NDArray[np.float64], multi_label: bool
+    temperature: float, score: float, offsets: NDArray[np.float64], multi_label: bool
 ) -> float:
-    """The temperature, or a higher one at which no logit of a label of any row is above 30."""
+    """The temperature, or a higher one at which no logit of a label with this score is above 1."""
     if offsets.size > 1 and not multi_label:
         return temperature
-    return max(temperature, (2.0 * largest + float(np.abs(offsets).max())) / _LARGEST_LOGIT)
+    return max(temperature, 2.0 * score + float(np.abs(offsets).max()))
 
 
 def best_temperature(
@@ -272,7 +281,7 @@ def best_temperature(
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
-    rule = rule_temperature(held.largest, held.edges, offsets, multi_label)
+    rule = _rule(held.largest, held.edges, offsets, multi_label)
     distance = float(held.weight.mean()) / _SPREAD**2
     shifts = np.full(n, np.nan) if shifts is None else shifts
 
@@ -291,4 +300,7 @@ def best_temperature(
         near, step = far, 2.0 * step
         far = near + step
     best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
-    return _ordered(best, held.largest, offsets, multi_label)
+    # The largest score that the model can give is no bound here: sums of the largest values of
+    # trees are far above the scores of all rows.
+    score, limit = float(np.abs(held.scores).max()), _LARGEST_HELD_LOGIT
+    return _ordered(best, score / limit, offsets / limit, multi_label)
