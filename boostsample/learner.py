@@ -387,6 +387,10 @@ class Learner(abc.ABC):
         """
         return 0
 
+    def n_levels(self) -> int:
+        """Levels of an oblivious tree, which the loop grows in place of `learn`; else 0."""
+        return 0
+
     @abc.abstractmethod
     def learn(self, targets: Targets) -> list[Targets]:
         """Build a base classifier for the targets of all examples; return those of its leaves.

@@ -82,6 +82,7 @@ LEARNERS = {
     "stump": "boostsample.learners.stump:StumpLearner",
     "product": "boostsample.learners.product:Product",
     "tree": "boostsample.learners.tree:Tree",
+    "oblivious-tree": "boostsample.learners.oblivious_tree:ObliviousTree",
 }
 
 #: The objectives of this distribution.

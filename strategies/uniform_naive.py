@@ -18,7 +18,6 @@ import numpy as np
 
 from boostsample.checks import check_n_features
 from boostsample.rows.sampling_schemes import (
-    drawn_from_seed,
     known_scheme,
     node_features,
     random_features,
@@ -54,11 +53,11 @@ class UniformNaive(Strategy):
         check_n_features(self.n_features, pool.n_features, budget)
 
     def one_sample(self, pool: Pool, budget: int) -> OneSample | None:
-        """Q and the scheme, if Q is a setting and no small part of the features."""
+        """Q and the scheme, if Q is a setting."""
         if type(self).choose is not UniformNaive.choose or self.n_features is None:
             return None
         n = min(self.n_features, pool.n_features)
-        return OneSample(n, self.scheme) if drawn_from_seed(n, pool.n_features) else None
+        return OneSample(n, self.scheme)
 
     def choose(self, step: Step) -> Stump:
         """Draw features and examples, search."""

@@ -21,8 +21,8 @@ from boostsample.strategy import Strategy
 
 AUTO = "auto"
 """The setting that stands for these rules."""
-AUTO_LEARNER = "tree"
-"""The learner that `learner` "auto" stands for."""
+AUTO_LEARNER, AUTO_LEVELS = "tree", "oblivious-tree"
+"""The learners that `learner` "auto" stands for; the first has its settings."""
 
 MOST_ROUNDS = 200
 """Of `n_rounds` "auto", of each member of the committee."""
@@ -52,6 +52,8 @@ _KINDS = ("strategy", "learner")
 """Parameters of the classifier that may be names."""
 _NARROW_LEAVES, _LEAVES_OF_MORE_CLASSES, _WIDE_LEAVES = (25, 8, 16), (25, 8, 32), (50, 4, 16)
 """Training examples for each leaf of a tree, fewest and most leaves."""
+_ROWS_A_LEAF, _FEWEST_LEVELS, _MOST_LEVELS = 25, 4, 6
+"""Of oblivious trees."""
 
 
 class Chosen(NamedTuple):
@@ -72,6 +74,7 @@ def choose_settings(
     *,
     limited: bool = False,
     spread: bool = False,
+    levels: bool = False,
 ) -> Chosen:
     """The settings in use, for N training examples, F features and K labels.
 
@@ -86,13 +89,17 @@ def choose_settings(
       budget pays for it.
     - `learner` "auto" is a tree with one leaf for each 25 training examples, 8 to 16, or for K
       above 1 to 32, for F up to 100; else for each 50, 4 to 16. It takes the settings of a tree, as
-      in "auto:n_leaves=8"; None leaves the number of leaves to the rule.
+      in "auto:n_leaves=8"; None leaves the number of leaves to the rule. Without such settings it
+      is an oblivious tree with a leaf for each 25 examples, 4 to 6 levels, for one label and F up
+      to 100 with the strategy "auto" and no budget, where these can be grown (`levels`).
 
     Two classes are one label.
 
     >>> choose_settings("auto", "auto", None, 1000, 21)
     Chosen(strategy='uniform-naive:n_features=11:scheme=distinct', learner='tree:n_leaves=16', \
 budget='5.5N')
+    >>> choose_settings("auto", "auto", None, 1000, 21, levels=True).learner
+    'oblivious-tree:depth=5'
     >>> choose_settings("auto", "auto", None, 1000, 21, 3)
     Chosen(strategy='uniform-naive:n_features=21:scheme=distinct', learner='tree:n_leaves=32', \
 budget='14.7N')
@@ -103,13 +110,20 @@ budget='14.7N')
     """
     narrow, several = n_features <= MOST_NARROW, n_labels > 1
     if is_auto(learner):
-        each, fewest, most = _LEAVES_OF_MORE_CLASSES if several else _NARROW_LEAVES
-        if not narrow:
-            each, fewest, most = _WIDE_LEAVES
-        tree = {"n_leaves": min(most, max(fewest, n_examples // each))}
-        named = parse_name(str(learner))[1].items()
-        tree |= {name: value for name, value in named if value is not None}
-        learner = write_name(AUTO_LEARNER, tree)
+        given = {
+            name: value for name, value in parse_name(str(learner))[1].items() if value is not None
+        }
+        default = isinstance(strategy, str) and strategy == AUTO and budget is None
+        if levels and default and narrow and not (several or limited or given):
+            depth = max(1, n_examples // _ROWS_A_LEAF).bit_length() - 1
+            depth = min(_MOST_LEVELS, max(_FEWEST_LEVELS, depth))
+            learner = write_name(AUTO_LEVELS, {"depth": depth})
+        else:
+            each, fewest, most = _LEAVES_OF_MORE_CLASSES if several else _NARROW_LEAVES
+            if not narrow:
+                each, fewest, most = _WIDE_LEAVES
+            n_leaves = min(most, max(fewest, n_examples // each))
+            learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves} | given)
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
     if n_features > MOST_WIDE:

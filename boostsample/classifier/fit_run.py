@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from boostsample.banks.bank import Bank
+from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.checks import check_flag, check_number
 from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
@@ -81,6 +81,14 @@ class FitRun:
         labels = rows.labels[train]
         if self.code is not None:
             labels = self.code.encode(labels)
+        objective = choose_objective(
+            settings.objective,
+            settings.learner,
+            settings.smoothing,
+            self.bank.n_features,
+            self.n_members,
+        )
+        grows = isinstance(objective, str) and objective in ("mh", "real-mh")
         strategy, learner, budget = choose_settings(
             settings.strategy,
             settings.learner,
@@ -89,6 +97,7 @@ class FitRun:
             self.bank.n_features,
             labels.shape[1],
             limited=settings.max_model_features is not None,
+            levels=self.n_members > 1 and isinstance(self.bank, FeatureBank) and grows,
         )
         return Booster(
             self.bank,
@@ -106,13 +115,7 @@ class FitRun:
             max_model_features=settings.max_model_features,
             learning_rate=settings.learning_rate,
             smoothing=settings.smoothing,
-            objective=choose_objective(
-                settings.objective,
-                settings.learner,
-                settings.smoothing,
-                self.bank.n_features,
-                self.n_members,
-            ),
+            objective=objective,
             groups=None if rows.queries is None else rows.queries[train],
         )
 

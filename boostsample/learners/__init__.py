@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from boostsample.learner import Found, Learner, Targets, alpha_of
+from boostsample.learners.oblivious_tree import ObliviousTree
 from boostsample.learners.product import Product
 from boostsample.learners.stump import StumpLearner
 from boostsample.learners.tree import Tree
@@ -13,6 +14,7 @@ __all__ = [
     "LEARNERS",
     "Found",
     "Learner",
+    "ObliviousTree",
     "Product",
     "Stump",
     "StumpLearner",
@@ -24,5 +26,7 @@ __all__ = [
 ]
 
 Stump = StumpLearner
-LEARNERS: dict[str, type[Learner]] = {one.name: one for one in (StumpLearner, Product, Tree)}
+LEARNERS: dict[str, type[Learner]] = {
+    one.name: one for one in (StumpLearner, Product, Tree, ObliviousTree)
+}
 """The learners of this distribution; others by the entry-point group `boostsample.learners`."""

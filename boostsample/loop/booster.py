@@ -249,14 +249,20 @@ class Booster:
         self.max_model_features = max_model_features
         of_run = self.budget, self.n_rounds, pool, self._rng, max_model_features, self.objective
         self._search = TargetSearch(self.strategy, rows, *of_run, budget_kind)
-        self._grows = self._search.prepare_growth(learner.growth())
+        if learner.n_levels():
+            self._search.prepare_levels(learner.n_levels())
+        self._grows = bool(learner.n_levels()) or self._search.prepare_growth(learner.growth())
 
     def shuffle_features(self, rng: np.random.Generator) -> None:
         """Let ties go to any of the features, not to the first, before the first round.
 
         The strategy sees families and the features of each in random order. Not for runs that are
-        resumed, or limited by `max_model_features`.
+        resumed, or limited by `max_model_features`, nor for oblivious trees.
         """
+        if self._learner.n_levels():
+            raise SettingError(
+                "oblivious trees cannot shuffle features; use the learner stump or tree"
+            )
         self._search.shuffle(rng)
         self._grows = False  # trees that grow in one call number features as the bank
 
@@ -460,7 +466,9 @@ class Booster:
             row["log10_loss"] = self._log_loss / math.log(10.0)
             row["stopped"] = self._stopped
         if not self._learner.one_search:
-            number = {term.search: at for at, term in enumerate(terms)}
+            number = dict[int, int]()
+            for at, term in enumerate(terms):
+                number.setdefault(term.search, at)  # nodes of a level have one search
             for row in rows:
                 row["term"] = number.get(row["search"], -1)
 

@@ -6,7 +6,6 @@ from then on the pool is these, and the strategy starts anew on it.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -20,15 +19,15 @@ from sklearn.base import clone
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
 from boostsample.kernels.array_layout import N_BINS
-from boostsample.kernels.tree_growth import GrownNodes
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of
 from boostsample.ledger import Ledger
+from boostsample.loop.grown_trees import GrownLevelTree, GrownTree
 from boostsample.loop.round_budgets import EQUAL, least_budget, round_budget
-from boostsample.objective import AdaBoostMH, Objective, RealObjective, best_votes, sums_of_sides
-from boostsample.planning.costs import draw_cost, finish_cost, search_cost, values_cost
-from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps, Term
-from boostsample.rows.protocol import Growth, Leaf, Root, RunRows, Searches, TargetRows
-from boostsample.rows.sampling_schemes import check_node_features
+from boostsample.objective import AdaBoostMH, Objective
+from boostsample.planning.costs import finish_cost, values_cost
+from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
+from boostsample.rows.protocol import Growth, LevelGrowth, Root, RunRows, Searches, TargetRows
+from boostsample.rows.sampling_schemes import check_node_features, drawn_from_seed
 from boostsample.rows.tree_growth import SCHEME
 from boostsample.step import Step
 from boostsample.strategy import Strategy, is_learned
@@ -84,6 +83,7 @@ class TargetSearch:
         self._rng = rng
         self._most = max_model_features
         self._growth: Growth | None = None
+        self._level_growth: LevelGrowth | None = None
         self._learns = type(strategy).learn is not Strategy.learn
         self._grows_nodes = False
         if max_model_features is not None and max_model_features < pool.n_features:
@@ -280,18 +280,73 @@ class TargetSearch:
         known = self._most is None and self.objective.grows and self._budget_kind == EQUAL
         if n_leaves >= 2 and known and sample is not None:
             n_searched, scheme, part, self._grows_nodes = sample
-            if self._learns and not self._grows_nodes:
+            of_seeds = drawn_from_seed(n_searched, self._run.n_features)
+            if not self._grows_nodes and (self._learns or not of_seeds):
                 return False
             budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
             searches = Searches(n_leaves, *budgets, n_searched, masses, part, self._grows_nodes)
             self._growth = self._run.growth(searches, scheme)
         return self._growth is not None
 
-    def grow(self, targets: Targets) -> tuple[GrownTree, list[float]]:
+    def prepare_levels(self, n_levels: int) -> None:
+        """Prepare `grow` for oblivious trees; SettingError if they cannot be grown."""
+        sample = self._strategy.one_sample(self._pool, self._budget)
+        name = type(self._strategy).__name__
+        if sample is None or sample.of_nodes or sample.scheme != SCHEME or self._learns:
+            raise SettingError(
+                f"the learner oblivious-tree searches a level on one sample of different examples, "
+                f"which {name} does not draw with these settings; use the strategy "
+                f"uniform-naive:n_features=Q:scheme={SCHEME}, or the learner tree"
+            )
+        if self._most is not None:
+            raise SettingError(
+                f"the learner oblivious-tree has no limit on the features of a model, got "
+                f"max_model_features={self._most}; leave it out, or use the learner tree"
+            )
+        if self._budget_kind != EQUAL:
+            raise SettingError(
+                f"the learner oblivious-tree has equal budgets, got {self._budget_kind!r}; use "
+                "another kind, or the learner tree"
+            )
+        if not self.objective.grows:
+            raise SettingError(
+                f"the learner oblivious-tree judges cuts by label sums, and the objective "
+                f"{self.objective.name!r} does not; use mh or real-mh, or the learner tree"
+            )
+        budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
+        searches = Searches(
+            1 << n_levels, *budgets, sample.n_features, masses, sample.part, n_levels=n_levels
+        )
+        self._level_growth = self._run.level_growth(searches)
+        if self._level_growth is None:
+            raise SettingError(
+                "the learner oblivious-tree needs the bins of all features and rows in the memory "
+                "of one process; use bank='memory' without shards, or the learner tree"
+            )
+
+    def _grow_levels(self) -> tuple[GrownLevelTree, list[float]]:
+        growth = self._level_growth
+        assert growth is not None
+        tree = GrownLevelTree(growth.grow(self._rng), self.objective, growth.n_searched)
+        feature, threshold = tree.searched()
+        values = growth.raw_thresholds(feature, threshold)
+        self.rows += tree.history(self.round, self._names_of(feature)[1], values)
+        self.hopeless = False
+        return tree, values
+
+    def _names_of(self, features: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:
+        """Numbers and names of the families of some features."""
+        first = [family.first for family in self._families]
+        family = np.searchsorted(first, features, "right") - 1
+        return family, [self._families[at].name for at in family.tolist()]
+
+    def grow(self, targets: Targets) -> tuple[GrownTree | GrownLevelTree, list[float]]:
         """Grow a tree on all examples in one call, or after the search of its root.
 
         Also the raw threshold of each search.
         """
+        if self._level_growth is not None:
+            return self._grow_levels()
         assert self._growth is not None
         if self._grows_nodes:
             found = self(targets, True)
@@ -304,9 +359,7 @@ class TargetSearch:
         tree = GrownTree(nodes, self.objective)
         feature, threshold = tree.searched()
         values = self._growth.raw_thresholds(feature, threshold)
-        first = [family.first for family in self._families]
-        family = np.searchsorted(first, feature, "right") - 1
-        names = [self._families[at].name for at in family.tolist()]
+        family, names = self._names_of(feature)
         n_known = len(self.rows)
         self.rows += tree.history(self.round, names, values)[n_known:]
         self.hopeless &= self._grows_nodes and len(self.rows) == 1
@@ -397,129 +450,3 @@ def _n_different(searched: list[NDArray[np.int64]]) -> int:
     features = np.concatenate(searched)
     features.sort()
     return 1 + int(np.count_nonzero(features[1:] != features[:-1]))
-
-
-class GrownTree:
-    """Base classifier and history rows of a tree that was grown in one call.
-
-    Nodes are numbered as they were made; both halves of a split are neighbours.
-    """
-
-    def __init__(self, nodes: GrownNodes, objective: Objective) -> None:
-        n, self.n_searches = nodes.counts.tolist()
-        arrays: list[Any] = [array[:n] for array in nodes]
-        self._nodes = nodes = GrownNodes(*arrays)
-        self._below = nodes.below.tolist()
-        self._leaves = [node for node, below in enumerate(self._below) if below < 0]
-        self._searched = nodes.search >= 0
-        self._edges = nodes.edge[self._searched].tolist()
-        if isinstance(objective, RealObjective):
-            sums, masses = nodes.sums[self._leaves], nodes.masses[self._leaves]
-            values = objective.cell_values(sums, masses)
-            (self.edge,) = objective.edges_of_cells(values[None], sums, masses)
-            self._votes: NDArray[Any] = np.zeros_like(nodes.sums)
-            self._votes[self._leaves] = values
-            self._edges = self._edges_of_values(objective)
-            return
-        self._votes = best_votes(nodes.sums)
-        edges = nodes.leaf_edge.tolist()
-        self.edge = min(math.fsum(edges[leaf] for leaf in self._leaves), 1.0)
-
-    def _edges_of_values(self, objective: RealObjective) -> list[float]:
-        """The edge of each search, as of `RealObjective.judge`, in one pass over all."""
-        nodes, at = self._nodes, self._searched
-        whole, half, masses = nodes.wholes[at], nodes.halves[at], nodes.sides[at]
-        sums = sums_of_sides(half, whole)
-        values = objective.cell_values(sums, masses, of_sides=True)
-        return objective.edges_of_cells(values, sums, masses)
-
-    def leaves(self) -> list[Leaf]:
-        """The leaves, in any order."""
-        first, end = self._nodes.first.tolist(), self._nodes.end.tolist()
-        return [Leaf((first[leaf], end[leaf]), (), self._votes[leaf]) for leaf in self._leaves]
-
-    def terms(self, values: list[float], alpha: float) -> list[Term]:
-        """The terms, parents first, with the raw threshold of each search."""
-        nodes, ones = self._nodes, np.ones(self._votes.shape[1], self._votes.dtype)
-        if ones.dtype.kind == "f":
-            ones[:] = 0.0
-        feature, threshold = nodes.feature.tolist(), nodes.threshold.tolist()
-        search, below, votes = nodes.search.tolist(), self._below, self._votes
-        terms: list[Term] = []
-        waiting = [(0, -1, 0)]
-        while waiting:
-            node, parent, side = waiting.pop()
-            low = below[node]
-            high, place = low + 1, len(terms)
-            low_votes = votes[low] if below[low] < 0 else ones
-            high_votes = votes[high] if below[high] < 0 else ones
-            if below[high] >= 0:
-                waiting.append((high, place, 1))
-            if below[low] >= 0:
-                waiting.append((low, place, -1))
-            number = search[node]
-            of_stump = feature[node], threshold[node], values[number], high_votes, alpha, low_votes
-            terms.append(Term(*of_stump, number, parent, side))
-        return terms
-
-    def searched(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Feature and threshold of each search."""
-        at = self._searched
-        return self._nodes.feature[at], self._nodes.threshold[at]
-
-    def shares(self) -> list[float]:
-        """Weight of the examples of each search, in units of that of all."""
-        shares: list[float] = self._nodes.share[self._searched].tolist()
-        return shares
-
-    def history(
-        self, number: int, families: list[str], values: list[float]
-    ) -> list[dict[str, Any]]:
-        """A row for each search; alpha, loss, seconds and the end are set by the loop."""
-        nodes, n_labels = self._nodes, self._votes.shape[1]
-        at = self._searched
-        columns = zip(
-            families,
-            nodes.feature[at].tolist(),
-            values,
-            nodes.searched[at].tolist(),
-            nodes.sampled[at].tolist(),
-            nodes.estimated[at].tolist(),
-            self._edges,
-            (nodes.end - nodes.first)[at].tolist(),
-            strict=True,
-        )
-        return [  # in the order of `HISTORY_COLUMNS`; `history_row` takes several times as long
-            {
-                "round": number,
-                "search": search,
-                "family": family,
-                "feature": feature,
-                "threshold": value,
-                "n_features": n_features,
-                "n_examples": sampled,
-                "edge_estimated": estimated,
-                "edge": edge,
-                "alpha": 0.0,
-                "log10_loss": 0.0,
-                "looks_search": n_features * sampled,
-                "looks_modelling": 0,
-                "looks_finish": n_examples,
-                "values_computed": 0,
-                "cost": draw_cost(SCHEME, sampled, n_examples, n_labels)
-                + search_cost(n_features, sampled, n_examples, n_labels)
-                + finish_cost(n_examples, n_labels),
-                "seconds": 0.0,
-                "stopped": "",
-            }
-            for search, (
-                family,
-                feature,
-                value,
-                n_features,
-                sampled,
-                estimated,
-                edge,
-                n_examples,
-            ) in enumerate(columns)
-        ]

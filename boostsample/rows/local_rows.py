@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.bank import Bank
+from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.hashing import sha256_of_arrays
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import (
@@ -32,6 +32,7 @@ from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
 from boostsample.rows.colorings import Colorings
+from boostsample.rows.level_growth import ObliviousGrowth
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import (
@@ -164,6 +165,11 @@ class NodeRows(WeightedRows):
         """As of `WeightedRows`."""
         if self._has_room:
             super().release()
+
+    def order_room(self) -> NDArray[np.int32]:
+        """The order of the examples, which a growth of trees writes."""
+        self._make_room()
+        return self._order
 
     def growth_room(self, searches: Searches, n_marks: int) -> GrowthRoom:
         """The room of this object for `TreeGrowth`, and more for searches of a part of F."""
@@ -350,6 +356,12 @@ class LocalRows:
             return None
         room = self.nodes.growth_room(searches, self.n_features if searches.of_nodes else 0)
         return TreeGrowth(self.bank, self.weights, searches, room)
+
+    def level_growth(self, searches: Searches) -> ObliviousGrowth | None:
+        """As of `RunRows`."""
+        if not isinstance(self.bank, FeatureBank):
+            return None
+        return ObliviousGrowth(self.bank, self.weights, searches, self.nodes.order_room())
 
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; O(N)."""

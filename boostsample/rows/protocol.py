@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.family import Family
+from boostsample.kernels.level_growth import GrownLevels
 from boostsample.kernels.tree_growth import GrownNodes
 from boostsample.records import NO_FEATURES, NodeFeatures, Stumps
 
@@ -55,7 +56,7 @@ class Searches(NamedTuple):
     """Searches of up to Q features for trees of some leaves: budgets of all N examples, the least.
 
     `masses` is whether nodes have the weights of their labels, `part` the most of the examples that
-    are drawn, `of_nodes` whether roots are known.
+    are drawn, `of_nodes` whether roots are known, `n_levels` the levels of an oblivious tree.
     """
 
     n_leaves: int
@@ -65,6 +66,7 @@ class Searches(NamedTuple):
     masses: bool
     part: float = 1.0
     of_nodes: bool = False
+    n_levels: int = 0
 
 
 class Root(NamedTuple):
@@ -219,6 +221,25 @@ class Growth(Protocol):
         ...
 
 
+class LevelGrowth(Protocol):
+    """Grows oblivious trees on the rows of a run, each in one call."""
+
+    @property
+    def n_searched(self) -> int:
+        """Features of a search."""
+        ...
+
+    def grow(self, rng: np.random.Generator) -> GrownLevels:
+        """Grow a tree on all rows; valid until the next call."""
+        ...
+
+    def raw_thresholds(
+        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
+    ) -> list[float]:
+        """Raw thresholds of some stumps."""
+        ...
+
+
 class RunRows(Protocol):
     """All rows of a run, with their weights. `round` counts the rounds that began."""
 
@@ -262,6 +283,10 @@ class RunRows(Protocol):
 
     def growth(self, searches: Searches, scheme: str) -> Growth | None:
         """How to grow trees by such searches on samples of the scheme in one call, if possible."""
+        ...
+
+    def level_growth(self, searches: Searches) -> LevelGrowth | None:
+        """How to grow oblivious trees by such searches in one call, if possible."""
         ...
 
     def update(self, cut: StumpCut, factors: Factors) -> None:

@@ -22,6 +22,7 @@ from boostsample.kernels.tree_growth import (
     nodes_room,
 )
 from boostsample.records import NodeFeatures
+from boostsample.rows.level_growth import raw_thresholds
 from boostsample.rows.protocol import Root, Searches
 from boostsample.rows.searcher import FEW, ROUGH, ROUGH_TIE
 from boostsample.rows.weighted_rows import PART
@@ -124,11 +125,7 @@ class TreeGrowth:
         self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
     ) -> list[float]:
         """As of `Growth`."""
-        # Threshold 1 reads a wrong cut, which is replaced.
-        values = self._bank.cuts_of(features)[np.arange(features.size), thresholds - 2]
-        values[thresholds == 1] = -np.inf
-        numbers: list[float] = values.tolist()
-        return numbers
+        return raw_thresholds(self._bank, features, thresholds)
 
     def _seeds(self, rng: np.random.Generator, n: int) -> NDArray[np.int64]:
         """Those of n draws of features, unless all are searched, and of examples."""

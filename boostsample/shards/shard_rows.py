@@ -106,6 +106,9 @@ class ShardRows:
     def growth(self, searches: Searches, scheme: str) -> None:
         """Trees need an exchange for each search."""
 
+    def level_growth(self, searches: Searches) -> None:
+        """Trees need an exchange for each search."""
+
     def update(self, cut: StumpCut, factors: Factors) -> None:
         """Update the weights by a stump; sent with the next request."""
         # The sums of the finish give the masses after the update: the next draw needs no exchange.
