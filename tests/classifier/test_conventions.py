@@ -40,6 +40,8 @@ STRATEGIES = ("full", "uniform-1q", "ucb", "laminating", "adaptive-halving", "we
 DRAWS_MATTER = ("auto", "weight-trimming")
 #: Three rounds on the heaviest examples are too few for the blobs of `check_classifiers_train`.
 MORE_ROUNDS = {"weight-trimming": 20}
+#: Strategies of learners that need searches on one sample.
+SEARCHES = {"oblivious-tree": "uniform-naive:n_features=1:scheme=distinct"}
 
 ESTIMATORS = [
     BoostSampleClassifier(n_rounds=20),
@@ -49,7 +51,7 @@ ESTIMATORS = [
     ),
     BoostSampleClassifier("full", "stump", n_rounds=6, learning_rate=1.0, code="exhaustive"),
     *(
-        BoostSampleClassifier("uniform-q1", name, n_rounds=3, learning_rate=1.0)
+        BoostSampleClassifier(SEARCHES.get(name, "uniform-q1"), name, n_rounds=3, learning_rate=1.0)
         for name in registered_names("learner")
         if name != "stump"
     ),
@@ -64,7 +66,7 @@ def expected_failures(estimator: BoostSampleClassifier) -> dict[str, str]:
                 "sample_weight is not equivalent to removing or repeating samples: they are drawn "
                 "at random, and T = 10 N / Q changes with the number of rows"
             )
-    if estimator.learner == "tree":
+    if estimator.learner in ("tree", "oblivious-tree"):
         failures["check_class_weight_classifiers"] = (
             "a leaf that holds examples of one class alone votes for it, whatever its weight; so "
             "do the trees of scikit-learn's AdaBoostClassifier"
