@@ -21,6 +21,8 @@ from boostsample.kernels.draw import (
 RIDGE = 1e-3
 #: A level must raise the fit by more than this, in the same units.
 LEAST_GAIN = 1e-9
+#: Leaves of a number whose bits say which have rows in a bin.
+WORD = 64
 
 
 class LevelRoom(NamedTuple):
@@ -30,8 +32,9 @@ class LevelRoom(NamedTuple):
     `features` int64 (Q,): all features, or room for those that are drawn. Of the sample `examples`
     int32 and `shares` float64 (T + 1,), `leaf` and `columns` int64 (T + 1,), `sampled` float32
     ((T + 1) K,). `histogram` float32 (256 L 2 K,), where L = 2^(D - 1), holds label sums and
-    weights by bin and leaf; `below` and `whole` float64 (2 L, K, 2) hold those of leaves, `fits`
-    float64 (2 L, K) the fit of both parts of a leaf.
+    weights by bin and leaf, `filled` uint64 (256 L / 64,) a bit for each leaf with rows in a bin;
+    `below` and `whole` float64 (2 L, K, 2) hold those of leaves, `fits` float64 (2 L, K) the fit of
+    both parts of a leaf.
     """
 
     weight: Floats
@@ -44,6 +47,7 @@ class LevelRoom(NamedTuple):
     columns: Ints
     sampled: Floats
     histogram: Floats
+    filled: NDArray[np.uint64]
     below: Doubles
     whole: Doubles
     fits: Doubles
@@ -131,6 +135,8 @@ def grow_levels(
     cumulate_for_draw(room.weight, ends)
     inclusion = inclusion_level(room.weight, sample_size)
     n_leaves, n_levels = 1, 0
+    nothing: Any = np.uint64(0)
+    one: Any = np.uint64(1)
     for level in range(seeds.shape[0]):
         # Draw
         if seeds.shape[1] > 1:
@@ -158,6 +164,7 @@ def grow_levels(
                 before += fit_of(whole[leaf, label, 0], whole[leaf, label, 1])
 
         # Search
+        n_words = -(-n_leaves // WORD)
         best = before + LEAST_GAIN
         feature: Any = room.features[0]
         threshold, found, below, fits = 1, False, room.below, room.fits
@@ -167,8 +174,13 @@ def grow_levels(
             for at in range(histogram.size):
                 histogram[at] = 0.0
             column = bins[candidate]
+            filled = room.filled[: highest * n_words]
+            for at in range(filled.size):
+                filled[at] = nothing
             for t in range(used):
-                at = (np.int64(column[room.columns[t]]) * n_leaves + room.leaf[t]) * step
+                bin_of_row, leaf = np.int64(column[room.columns[t]]), room.leaf[t]
+                filled[bin_of_row * n_words + leaf // WORD] |= one << np.uint64(leaf % WORD)
+                at = (bin_of_row * n_leaves + leaf) * step
                 for label in range(n_labels):
                     value = room.sampled[t * n_labels + label]
                     histogram[at + 2 * label] += value
@@ -179,22 +191,23 @@ def grow_levels(
                     fits[leaf, label] = fit_of(whole[leaf, label, 0], whole[leaf, label, 1])
             fit = before
             for b in range(highest - 1):
-                changed = False
-                for leaf in range(n_leaves):
-                    at = (b * n_leaves + leaf) * step
-                    for label in range(n_labels):
-                        mass = histogram[at + 2 * label + 1]
-                        if mass == 0.0:
+                for word in range(n_words):
+                    bits, leaf = filled[b * n_words + word], WORD * word - 1
+                    while bits != nothing:
+                        rest, leaf = bits & one, leaf + 1
+                        bits >>= one
+                        if rest == nothing:
                             continue
-                        changed = True
-                        low, both = below[leaf, label], whole[leaf, label]
-                        low[0] += histogram[at + 2 * label]
-                        low[1] += mass
-                        parts = fit_of(low[0], low[1])
-                        parts += fit_of(both[0] - low[0], both[1] - low[1])
-                        fit += parts - fits[leaf, label]
-                        fits[leaf, label] = parts
-                if changed and fit > best:
+                        at = (b * n_leaves + leaf) * step
+                        for label in range(n_labels):
+                            low, both = below[leaf, label], whole[leaf, label]
+                            low[0] += histogram[at + 2 * label]
+                            low[1] += histogram[at + 2 * label + 1]
+                            parts = fit_of(low[0], low[1])
+                            parts += fit_of(both[0] - low[0], both[1] - low[1])
+                            fit += parts - fits[leaf, label]
+                            fits[leaf, label] = parts
+                if fit > best:
                     best, feature, threshold, found = fit, candidate, b + 1, True
         if not found and level:
             break
@@ -261,6 +274,7 @@ def level_room(
         columns=np.empty(size, np.int64),
         sampled=np.empty(size * n_labels, np.float32),
         histogram=np.empty(N_BINS * n_leaves * n_labels, np.float32),
+        filled=np.empty(N_BINS * -(-n_leaves // WORD), np.uint64),
         below=np.empty((n_leaves, n_labels, 2)),
         whole=np.empty((n_leaves, n_labels, 2)),
         fits=np.empty((n_leaves, n_labels)),
