@@ -53,7 +53,7 @@ TERM_COLUMN = Column(
     "term",
     int,
     "last column, of products and trees only: place of the stump among the terms of the round, "
-    "from 0; -1 if the model does not use it",
+    "from 0, of the first one with the cut of a level; -1 if the model does not use it",
 )
 """The column that follows the notes if rounds have several searches."""
 

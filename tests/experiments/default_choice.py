@@ -253,11 +253,12 @@ def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
                 n_splits, sizes = 3, {"train_size": FEW}
             for split in range(n_splits):
                 rows = train_test_split(X, y, **sizes, random_state=split, stratify=y)
-                size = *rows[0].shape, len(np.unique(y))
+                n, n_features = rows[0].shape
                 of_group: Settings = {MEMBERS: 5, "objective": "real-mh"}
                 if group_name == "very wide":
                     of_group = {MEMBERS: 10, "objective": "mh"}
-                for choice, settings in choices(group_name, *size).items():
+                of_data = choices(group_name, n, n_features, len(np.unique(y)))
+                for choice, settings in of_data.items():
                     settings = {**of_group, **settings}
                     yield group_name, data, split, choice, *fitted(rows, settings, split)
 
