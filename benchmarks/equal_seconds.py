@@ -159,19 +159,19 @@ def outcomes(
     for _ in range(math.ceil(limits[-1] / TURN) + 1):
         for turn in turns:
             turn(TURN)
-    found = {BEFORE: before.ask(**{"do": "outcome", "with": limits})} if before else {}
-    return found | {name: run.outcome(limits) for name, run in runs.items()}
+    of_other = {BEFORE: before.ask(**{"do": "outcome", "with": limits})} if before else {}
+    return of_other | {name: run.outcome(limits) for name, run in runs.items()}
 
 
 def table(seeds: Sequence[dict[str, dict[str, Any]]], limits: Sequence[float]) -> str:
     """Means over seeds in Markdown; rounds in units of those of the first strategy."""
     heads = ["", *(f"{limit:g} s" for limit in limits), "error, %", "round"]
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
-    unit = np.mean([next(iter(found.values()))["round_ms"] for found in seeds])
+    unit = np.mean([next(iter(of_seed.values()))["round_ms"] for of_seed in seeds])
     for name in seeds[0]:
-        losses = np.mean([found[name]["losses"] for found in seeds], axis=0)
+        losses = np.mean([of_seed[name]["losses"] for of_seed in seeds], axis=0)
         error, round_ms = (
-            np.mean([found[name][k] for found in seeds]) for k in ("error", "round_ms")
+            np.mean([of_seed[name][k] for of_seed in seeds]) for k in ("error", "round_ms")
         )
         figures = [*(f"{loss:.2f}" for loss in losses), f"{error:.2f}", f"{round_ms / unit:.2f}"]
         lines.append([f"`{name.replace('@', '`, `')}`", *figures])

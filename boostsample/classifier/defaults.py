@@ -110,11 +110,11 @@ budget='14.7N')
     """
     narrow, several = n_features <= MOST_NARROW, n_labels > 1
     if is_auto(learner):
-        given = {
+        of_tree = {
             name: value for name, value in parse_name(str(learner))[1].items() if value is not None
         }
         default = isinstance(strategy, str) and strategy == AUTO and budget is None
-        if levels and default and narrow and not (several or limited or given):
+        if levels and default and narrow and not (several or limited or of_tree):
             depth = max(1, n_examples // _ROWS_A_LEAF).bit_length() - 1
             depth = min(_MOST_LEVELS, max(_FEWEST_LEVELS, depth))
             learner = write_name(AUTO_LEVELS, {"depth": depth})
@@ -123,7 +123,7 @@ budget='14.7N')
             if not narrow:
                 each, fewest, most = _WIDE_LEAVES
             n_leaves = min(most, max(fewest, n_examples // each))
-            learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves} | given)
+            learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves} | of_tree)
     if not (isinstance(strategy, str) and strategy == AUTO):
         return Chosen(strategy, learner, budget)
     if n_features > MOST_WIDE:

@@ -167,7 +167,7 @@ def grow_levels(
         n_words = -(-n_leaves // WORD)
         best = before + LEAST_GAIN
         feature: Any = room.features[0]
-        threshold, found, below, fits = 1, False, room.below, room.fits
+        threshold, improves, below, fits = 1, False, room.below, room.fits
         for candidate in room.features:
             highest = n_bins[candidate]
             histogram = room.histogram[: highest * n_leaves * step]
@@ -208,8 +208,8 @@ def grow_levels(
                             fit += parts - fits[leaf, label]
                             fits[leaf, label] = parts
                 if fit > best:
-                    best, feature, threshold, found = fit, candidate, b + 1, True
-        if not found and level:
+                    best, feature, threshold, improves = fit, candidate, b + 1, True
+        if not improves and level:
             break
 
         # Divide

@@ -29,7 +29,7 @@ class ObliviousTree(Learner):
     A round has up to `depth` searches, each with the budget of the round. Growth ends before where
     no cut gains. It is one compiled call on one thread: the strategy must search on one sample of
     different examples, as ``uniform-naive:n_features=10:scheme=distinct`` does, and the bank must
-    be in the memory of one process.
+    be in the memory of one process. It needs 1,024 K 2^depth bytes for K labels beside the bank.
     """
 
     name = "oblivious-tree"
@@ -45,4 +45,4 @@ class ObliviousTree(Learner):
 
     def learn(self, targets: Targets) -> list[Targets]:
         """Not called: the loop grows the tree."""
-        raise NotImplementedError
+        raise NotImplementedError  # `n_levels` tells the loop to grow it in one call

@@ -314,9 +314,7 @@ class TargetSearch:
                 f"{self.objective.name!r} does not; use mh or real-mh, or the learner tree"
             )
         budgets, masses = (self._budget, LEAST_BUDGET), self.objective.reads_masses
-        searches = Searches(
-            1 << n_levels, *budgets, sample.n_features, masses, sample.part, n_levels=n_levels
-        )
+        searches = Searches(1 << n_levels, *budgets, sample.n_features, masses, sample.part)
         self._level_growth = self._run.level_growth(searches)
         if self._level_growth is None:
             raise SettingError(

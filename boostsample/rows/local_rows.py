@@ -32,7 +32,6 @@ from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
 from boostsample.rows.colorings import Colorings
-from boostsample.rows.level_growth import ObliviousGrowth
 from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import (
@@ -44,7 +43,7 @@ from boostsample.rows.sampling_schemes import (
     node_features,
 )
 from boostsample.rows.searcher import FINE, BinSearch, Race, RareSearch, Searcher, SearchRules
-from boostsample.rows.tree_growth import TreeGrowth, growth_possible
+from boostsample.rows.tree_growth import ObliviousGrowth, TreeGrowth, growth_possible
 from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, InitialWeights, SignedWeights
 from boostsample.threads import CompilingThreads

@@ -56,7 +56,7 @@ class Searches(NamedTuple):
     """Searches of up to Q features for trees of some leaves: budgets of all N examples, the least.
 
     `masses` is whether nodes have the weights of their labels, `part` the most of the examples that
-    are drawn, `of_nodes` whether roots are known, `n_levels` the levels of an oblivious tree.
+    are drawn, `of_nodes` whether roots are known. An oblivious tree has 2^D leaves.
     """
 
     n_leaves: int
@@ -66,7 +66,6 @@ class Searches(NamedTuple):
     masses: bool
     part: float = 1.0
     of_nodes: bool = False
-    n_levels: int = 0
 
 
 class Root(NamedTuple):

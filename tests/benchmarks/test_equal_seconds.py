@@ -15,11 +15,11 @@ def test_losses_and_error_of_a_run() -> None:
     run.turn(0.05)
     run.seconds = [1.0] * len(run.seconds)
     n = len(run.seconds)
-    found = run.outcome([0.5, 1.0, n - 0.5, n])
-    assert found["losses"] == [0.0, run.losses[0], run.losses[-2], run.losses[-1]]
+    outcome = run.outcome([0.5, 1.0, n - 0.5, n])
+    assert outcome["losses"] == [0.0, run.losses[0], run.losses[-2], run.losses[-1]]
     assert np.all(np.diff(run.losses) < 0)
-    assert found["round_ms"] == 1e3
-    assert 0 <= found["error"] < 60
+    assert outcome["round_ms"] == 1e3
+    assert 0 <= outcome["error"] < 60
 
 
 def test_table_beside_another_checkout(capsys: pytest.CaptureFixture[str]) -> None:

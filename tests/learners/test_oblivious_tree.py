@@ -39,8 +39,8 @@ def bank_of(X: Any) -> FeatureBank:
 
 def booster_of(X: Any, y: Any, learner: str, strategy: str = ALL, **settings: Any) -> Booster:
     Y = encode(y, int(y.max()) + 1)
-    given: dict[str, Any] = {"budget": "100N", "rng": 0, "n_rounds": 9, **settings}
-    return Booster(bank_of(X), np.arange(len(y)), Y, strategy, learner, **given)
+    options: dict[str, Any] = {"budget": "100N", "rng": 0, "n_rounds": 9, **settings}
+    return Booster(bank_of(X), np.arange(len(y)), Y, strategy, learner, **options)
 
 
 def fit_of(weights: Any) -> float:
@@ -88,9 +88,9 @@ def test_rounds_are_those_of_the_twin(objective: str, n_classes: int) -> None:
         cuts, code = naive_levels(X, signed, 3)
         done = booster.next_round()
         first = {term.search: term for term in reversed(done.terms)}
-        found = [(term.feature, term.value) for _, term in sorted(first.items())]
-        assert [feature for feature, _ in found] == [feature for feature, _ in cuts]
-        for (feature, value), (_, above) in zip(found, cuts, strict=True):
+        of_terms = [(term.feature, term.value) for _, term in sorted(first.items())]
+        assert [feature for feature, _ in of_terms] == [feature for feature, _ in cuts]
+        for (feature, value), (_, above) in zip(of_terms, cuts, strict=True):
             values = X[:, feature]
             np.testing.assert_array_equal(values >= value, values >= above)
         sums = np.array([signed[code == leaf].sum(0) for leaf in range(8)])
@@ -101,8 +101,8 @@ def test_rounds_are_those_of_the_twin(objective: str, n_classes: int) -> None:
         else:
             step = 0.25 * np.log((masses + sums + 2 * e) / (masses - sums + 2 * e))
         scores += step[code]
-        given = Model([Columns(range(4))], done.terms, Y.shape[1]).decision_function(X)
-        np.testing.assert_allclose(given, step[code], rtol=2e-4, atol=1e-6)
+        added = Model([Columns(range(4))], done.terms, Y.shape[1]).decision_function(X)
+        np.testing.assert_allclose(added, step[code], rtol=2e-4, atol=1e-6)
         after = np.log10(np.sum(start * np.exp(-Y * scores)))
         assert done.rows[-1]["log10_loss"] == pytest.approx(after, abs=1e-5)
         assert len(done.rows) == len(cuts)
