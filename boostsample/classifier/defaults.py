@@ -160,9 +160,8 @@ def choose_objective(
 ) -> str | Objective:
     """The objective in use: "auto" is ``real-mh`` for default trees of a committee, else ``mh``.
 
-    The rows that the members of a committee leave out choose rounds and temperature. With a number
-    of rounds and the rule of temperatures, the probabilities of ``real-mh`` are worse than those
-    of ``mh``. Smoothing is of votes, and F above 3,000 stays with ``mh``.
+    With a number of rounds and the rules of temperatures, neither has better probabilities.
+    Smoothing is of votes, and F above 3,000 stays with ``mh``.
     """
     if not (isinstance(objective, str) and objective == AUTO):
         return objective

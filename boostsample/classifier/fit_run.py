@@ -37,8 +37,11 @@ from boostsample.loop.run_file import RunFile
 from boostsample.loop.run_limits import RunLimits
 from boostsample.models.importances import round_falls, term_importances
 from boostsample.models.model import Model
+from boostsample.objective import AdaBoostMH, Objective
+from boostsample.objectives.real import RealMH
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round
+from boostsample.registry import make_objective
 from boostsample.rows.weights import InitialWeights
 from boostsample.threads import Threads, n_threads
 
@@ -75,20 +78,25 @@ class FitRun:
         """Models whose mean is the score."""
         return max(1, len(self.inputs.rows.held))
 
+    @property
+    def objective(self) -> Objective:
+        """The objective in use."""
+        settings = self.settings
+        of_learner = settings.learner, settings.smoothing
+        size = self.bank.n_features, self.n_members
+        objective: Objective = make_objective(
+            choose_objective(settings.objective, *of_learner, *size)
+        )
+        return objective
+
     def booster(self, train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
         """The booster of some of the rows, before its first round."""
         settings, rows = self.settings, self.inputs.rows
         labels = rows.labels[train]
         if self.code is not None:
             labels = self.code.encode(labels)
-        objective = choose_objective(
-            settings.objective,
-            settings.learner,
-            settings.smoothing,
-            self.bank.n_features,
-            self.n_members,
-        )
-        grows = isinstance(objective, str) and objective in ("mh", "real-mh")
+        objective = self.objective
+        grows = type(objective) in (AdaBoostMH, RealMH)
         strategy, learner, budget = choose_settings(
             settings.strategy,
             settings.learner,
@@ -137,7 +145,14 @@ class FitRun:
     def held_scores(self, *parts: NDArray[np.int64]) -> HeldScores:
         """The scores of rows that are not trained on; see `HeldScores`."""
         rows = self.inputs.rows
-        return HeldScores(self.bank, rows, *parts, threads=self._threads, code=self.code)
+        return HeldScores(
+            self.bank,
+            rows,
+            *parts,
+            threads=self._threads,
+            code=self.code,
+            resamples=self.objective.resamples,
+        )
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
@@ -188,7 +203,8 @@ class FitRun:
         temperature = 1.0
         if self.settings.calibration is not None:
             edges, largest = [done.edge for done in rounds], largest_score(model)
-            temperature = rule_temperature(largest, edges, self.offset, multi_label)
+            given = largest, edges, self.offset, multi_label
+            temperature = rule_temperature(*given, booster.objective, rows.train.size)
         falls = round_falls(
             rounds,
             booster.objective,

@@ -242,7 +242,8 @@ class DaskBoostSampleClassifier(
         if self.calibration is not None:
             edges = [done.edge for done in rounds]
             largest = largest_score(model)
-            temperature = rule_temperature(largest, edges, facts.offset, facts.multi_label)
+            given = largest, edges, facts.offset, facts.multi_label
+            temperature = rule_temperature(*given, booster.objective, sum(facts.n_rows))
         falls = round_falls(rounds, booster.objective, booster.step_size)
         FittedState(
             facts.seen,

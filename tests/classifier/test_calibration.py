@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from scipy.optimize import brentq, minimize_scalar
-from sklearn.datasets import load_digits, load_iris, make_hastie_10_2
+from sklearn.datasets import load_digits, load_iris, make_classification, make_hastie_10_2
 from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 
 from boostsample import BoostSampleClassifier
@@ -24,6 +24,9 @@ from boostsample.classifier.prediction.probabilities import (
     rule_temperature,
 )
 from boostsample.labels import classify, encode
+from boostsample.objective import AdaBoostMH, Objective
+from boostsample.objectives.ensembles import Bagging
+from boostsample.objectives.real import RealMH
 from boostsample.rows.weights import initial_weights
 
 
@@ -55,10 +58,19 @@ def naive_rule(
     return float(max(rule, (2 * largest + max(abs(offsets))) / most))
 
 
+def naive_rule_of_values(
+    largest: float, offsets: NDArray[Any], multi_label: bool, n_rows: int
+) -> float:
+    rule = 6.1 * largest**0.73 / max(2, len(offsets)) ** 0.33 / n_rows**0.39
+    floor = 0.0 if len(offsets) > 1 and not multi_label else largest + max(abs(offsets))
+    return float(max(rule, 1, floor / 30))
+
+
 def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool) -> float:
     """By minimize_scalar over the definition, a row and a class or label after the other."""
     n, n_labels = held.labels.shape
     rule = naive_rule(held.largest, held.edges, offsets, multi_label, math.inf)
+    rule = held.largest if held.resamples else rule
     positive = held.labels > 0
     if n_labels == 1:
         positive = np.hstack([~positive, positive])
@@ -82,14 +94,16 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
     return float(max(math.exp(best.x), least / 20))
 
 
+@pytest.mark.parametrize("resamples", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("scale", [0.02, 0.2, 3.0, 100.0])
-def test_it_is_that_of_a_general_search(n_classes: int, scale: float) -> None:
+def test_it_is_that_of_a_general_search(n_classes: int, scale: float, resamples: bool) -> None:
     r = np.random.default_rng(n_classes)
     codes, weight = r.integers(n_classes, size=25), r.random(25) + 0.1
     signs = encode(codes, n_classes)
     held = held_rows(signs, (signs + r.normal(size=signs.shape)) * scale, weight)
     zeros = np.zeros(signs.shape[1])
+    held.resamples = resamples
     expected = naive_temperature(held, zeros, False)
     for start in (None, 1e-2, expected, 1e3):
         assert best_temperature(held, zeros, False, start) == pytest.approx(expected, rel=2e-3)
@@ -100,9 +114,13 @@ def test_it_is_that_of_a_general_search(n_classes: int, scale: float) -> None:
 def test_the_rule(edges: list[float], largest: float) -> None:
     for offsets, multi_label in ((np.zeros(1), False), (np.zeros(5), False), (np.ones(3), True)):
         given = largest, edges, offsets, multi_label
-        assert rule_temperature(*given) == pytest.approx(naive_rule(*given))
+        for n in (7, 10**5):
+            assert rule_temperature(*given, AdaBoostMH(), n) == pytest.approx(naive_rule(*given))
+            assert rule_temperature(*given, RealMH(), n) == pytest.approx(
+                naive_rule_of_values(largest, offsets, multi_label, n)
+            )
     for size, edge in ((0.0, edges), (1.0, [0.0])):
-        assert rule_temperature(size, edge, np.zeros(5), False) == 1.0
+        assert rule_temperature(size, edge, np.zeros(5), False, AdaBoostMH(), 9) == 1.0
 
 
 def test_several_labels_share_one_temperature() -> None:
@@ -132,7 +150,7 @@ def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     expected = best_temperature(held, np.zeros(10), False)
     assert model.temperature_ == pytest.approx(expected, rel=1e-6)
     rule = BoostSampleClassifier(**settings).fit(X[:800], y[:800])
-    by_rule = rule_temperature(held.largest, held.edges, np.zeros(10), False)
+    by_rule = naive_rule(held.largest, held.edges, np.zeros(10), False)
     assert rule.temperature_ == pytest.approx(by_rule, rel=1e-6)
     losses = [log_loss(y[1200:], one.predict_proba(test)) for one in (model, plain)]
     assert losses[0] < losses[1]
@@ -152,6 +170,25 @@ def test_the_largest_values_of_cells_do_not_bound_the_temperature() -> None:
     assert 2 * largest_score(model.model_) / 30 > 5.0
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("objective", ["real-mh", "gentle", "info", "bagging"])
+def test_the_rule_is_near_the_best_temperature(objective: str, n_classes: int) -> None:
+    X, y = make_classification(
+        4_000, 20, n_informative=8, n_classes=n_classes, flip_y=0.1, random_state=0
+    )
+    step = 1.0 if objective == "bagging" else 0.3
+    settings: dict[str, Any] = {"learner": "tree:n_leaves=16", "learning_rate": step}
+    model = BoostSampleClassifier(n_rounds=150, objective=objective, random_state=0, **settings)
+    scores = model.fit(X[:2_000], y[:2_000]).decision_function(X[2_000:]).reshape(2_000, -1)
+
+    def loss(temperature: float) -> float:
+        offsets = np.zeros(scores.shape[1])
+        chances = log_probabilities(scores, offsets, temperature, False)
+        return -float(chances[np.arange(2_000), y[2_000:]].mean())
+
+    assert loss(model.temperature_) < 1.12 * min(loss(t) for t in np.geomspace(0.5, 500, 80))
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_models_that_go_on_or_stop_have_another_temperature(n_classes: int) -> None:
     X, y = load_digits(return_X_y=True)
@@ -163,7 +200,7 @@ def test_models_that_go_on_or_stop_have_another_temperature(n_classes: int) -> N
     edges = [math.tanh(alpha) for alpha in more.model_.alpha[more.model_.first]]
     offsets = np.zeros(more.model_.n_labels)
     given = largest_score(more.model_), edges[24:], offsets, False
-    assert more.temperature_ == pytest.approx(rule_temperature(*given))
+    assert more.temperature_ == pytest.approx(naive_rule(*given))
     stopped = BoostSampleClassifier(early_stopping=True, calibration="rule", **settings).fit(X, y)
     held = BoostSampleClassifier(early_stopping=True, **settings).fit(X, y)
     assert held.n_rounds_ == stopped.n_rounds_
@@ -290,19 +327,24 @@ def test_any_scores_give_probabilities_that_agree_with_the_classes(
     assert np.isfinite(log_probabilities(scores, np.zeros(n_labels), 1.0, True)).all()
 
 
+@pytest.mark.parametrize("objective", [AdaBoostMH(), RealMH(), Bagging()])
 @pytest.mark.parametrize("n_labels", [1, 4])
 @pytest.mark.parametrize("step", [1.0, 0.1, 1e-3])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e9])
 def test_calibrated_probabilities_keep_the_order_of_the_scores(
-    n_labels: int, step: float, scale: float
+    n_labels: int, step: float, scale: float, objective: Objective
 ) -> None:
-    """Sums of 300 coefficients of any size; none ties but by the rule of the docstring."""
+    """Sums of 300 coefficients of any size; none ties but by the rule of the docstring.
+
+    Scores are up to half of the sum of the largest real values.
+    """
     r = np.random.default_rng(8)
     alphas = step * scale * r.random(300)
     scores: Floats = np.sign(r.normal(size=(2_000, n_labels, 300)) + 0.3) @ alphas
     scores[:2] = alphas.sum() * np.array([[1.0], [-1.0]])  # the largest possible ones
     offsets: Floats = np.zeros(1) if n_labels == 1 else r.normal(size=n_labels)
-    temperature = rule_temperature(alphas.sum(), [0.2], offsets, n_labels > 1)
+    largest = alphas.sum() * (2 if isinstance(objective, RealMH) else 1)
+    temperature = rule_temperature(largest, [0.2], offsets, n_labels > 1, objective, 10**6)
     chances = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
     for label in range(n_labels):
         order = np.argsort(scores[:, label])

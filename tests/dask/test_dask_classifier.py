@@ -17,6 +17,8 @@ from boostsample.classifier.prediction.probabilities import largest_score, rule_
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.dask.summary import merged, naming_part, summarise
 from boostsample.errors import DataError, SettingError
+from boostsample.objective import AdaBoostMH, Objective
+from boostsample.objectives.real import GentleBoost
 from tests.label_containers import CONTAINERS, VALUES
 from tests.paths import run_python
 
@@ -127,15 +129,19 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
     assert model.temperature_ == pytest.approx(rule_of(model))
     local = model.to_local()
     np.testing.assert_array_equal(model.predict_proba(digits[0]), local.predict_proba(digits[0]))
+    model.set_params(objective="gentle").fit(arrays[0], y)
+    assert model.temperature_ == pytest.approx(rule_of(model, GentleBoost()))
+    model.set_params(objective="mh")
     assert model.set_params(calibration=None).fit(arrays[0], y).temperature_ == 1.0
     with pytest.raises(SettingError, match="unknown calibration 'temperature'; known: None, auto"):
         model.set_params(calibration="temperature").fit(arrays[0], y)
 
 
-def rule_of(model: Any) -> float:
+def rule_of(model: Any, objective: Objective | None = None) -> float:
     edges = np.tanh(model.model_.alpha[model.model_.first] / model.learning_rate).tolist()
     given = largest_score(model.model_), edges
-    return rule_temperature(*given, model.offset_, model._multi_label)
+    of_data = model.offset_, model._multi_label
+    return rule_temperature(*given, *of_data, objective or AdaBoostMH(), 600)
 
 
 def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Path) -> None:

@@ -248,7 +248,8 @@ class HeldScores:
 
     Rows of several parts have the scores of the member that leaves them out; rows of one part the
     mean of all members. `largest`, the sum of alpha, and `edges` are means over the members.
-    `scores` are those of classes or labels, float64 (n, K), decoded if there is a `code`.
+    `scores` are those of classes or labels, float64 (n, K), decoded if there is a `code`;
+    `resamples` is as of the objective.
     """
 
     def __init__(
@@ -258,6 +259,7 @@ class HeldScores:
         *parts: NDArray[np.int64],
         threads: Threads | None = None,
         code: OutputCode | None = None,
+        resamples: bool = False,
     ) -> None:
         held = np.concatenate(parts)
         ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
@@ -271,7 +273,7 @@ class HeldScores:
         self._scores: NDArray[np.float64] = np.zeros((self.labels.shape[0], n_scores))
         self._decoded: NDArray[np.float64] | None = None
         self.threads = Threads(1) if threads is None else threads
-        self.largest = rows.largest
+        self.largest, self.resamples = rows.largest, resamples
         self.edges: list[float] = []
         if rows.scores is not None:
             self._scores += rows.scores[held]
