@@ -197,22 +197,22 @@ def auc(y: NDArray[Any], values: NDArray[Any]) -> float:
 
 
 def missing(
-    target: Path, splits: range, sets: Iterable[str], libraries: list[str]
+    target: Path, sets: Iterable[str], libraries: list[str]
 ) -> Iterator[tuple[int, str, str]]:
     """Splits, sets and libraries of which the file has no line."""
     known: set[tuple[str, str, int]] = set()
     if target.exists():
         known.update(pd.read_csv(target)[["data", "library", "split"]].itertuples(index=False))
-    for split, name, library in itertools.product(splits, sets, libraries):
+    for split, name, library in itertools.product(range(N_SPLITS), sets, libraries):
         if (name, library, split) not in known:
             yield split, name, library
 
 
-def measure_contest(folder: Path, target: Path, libraries: list[str], splits: range) -> None:
+def measure_contest(folder: Path, target: Path, libraries: list[str]) -> None:
     """Measure the tables of the contest that the file does not have yet."""
     sets = contest_sets(folder)
     indicators = {name: n_indicators(of_set.load(None).X) for name, of_set in sets.items()}
-    for split, name, library in missing(target, splits, sets, libraries):
+    for split, name, library in missing(target, sets, libraries):
         row = measure_one(name, library, split, *rows_of(sets[name], None, split))
         row["indicators"] = indicators[name]
         markdown.write_rows(target, [row], mode="a")
@@ -223,11 +223,9 @@ def n_indicators(X: NDArray[np.float32]) -> int:
     return int(((X == 0) | (X == 1) | np.isnan(X)).all(axis=0).sum())
 
 
-def measure(
-    data_dir: str | None, target: Path, sets: list[str], libraries: list[str], splits: range
-) -> None:
+def measure(data_dir: str | None, target: Path, libraries: list[str]) -> None:
     """Measure what the file does not have yet; each line is written as soon as it is known."""
-    for split, name, library in missing(target, splits, sets, libraries):
+    for split, name, library in missing(target, SETS, libraries):
         job = ["one", name, library, str(split)]
         job += [] if data_dir is None else ["--data-dir", data_dir]
         command = [sys.executable, "-m", "tests.experiments.classifier_table", *job]
@@ -385,9 +383,7 @@ def main() -> None:
     run = kinds.add_parser("measure")
     run.add_argument("--data-dir")
     run.add_argument("-o", "--output", type=Path, required=True)
-    run.add_argument("--sets", default=",".join(SETS))
     run.add_argument("--libraries", default=",".join([*LIBRARIES, *VARIANTS]))
-    run.add_argument("--splits", type=int, default=N_SPLITS)
     single = kinds.add_parser("one")
     single.add_argument("name")
     single.add_argument("library")
@@ -397,22 +393,19 @@ def main() -> None:
     real.add_argument("folder", type=Path)
     real.add_argument("-o", "--output", type=Path, required=True)
     real.add_argument("--libraries", default=",".join(LIBRARIES))
-    real.add_argument("--splits", type=int, default=N_SPLITS)
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")  # LightGBM and XGBoost warn about names and labels
     if options.what == "measure":
-        sets, libraries = options.sets.split(","), options.libraries.split(",")
-        measure(options.data_dir, options.output, sets, libraries, range(options.splits))
+        measure(options.data_dir, options.output, options.libraries.split(","))
     elif options.what == "one":
         rows, test_rows = rows_of(SETS[options.name], options.data_dir, options.split)
         warm_up(options.library, rows)
         row = measure_one(options.name, options.library, options.split, rows, test_rows)
         sys.stdout.write(json.dumps(row) + "\n")
     elif options.what == "contest":
-        libraries = options.libraries.split(",")
-        measure_contest(options.folder, options.output, libraries, range(options.splits))
+        measure_contest(options.folder, options.output, options.libraries.split(","))
     else:
         figures = read(options.file)
         shown, of_contest = set(figures["library"]), not set(figures["data"]) <= set(SETS)

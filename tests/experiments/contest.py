@@ -137,7 +137,7 @@ def grids(sets: Path, repeats: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def run(wheels: str, data_dir: str, folder: Path, repeats: int, jobs: int, only: str) -> None:
+def run(wheels: str, data_dir: str, folder: Path, repeats: int, only: str) -> None:
     sets = folder / "sets"
     if not sets.exists():
         contest_sets.write(wheels, data_dir, str(sets))
@@ -147,7 +147,7 @@ def run(wheels: str, data_dir: str, folder: Path, repeats: int, jobs: int, only:
         path = folder / f"{name}.toml"
         path.write_text("\n".join(f"{key} = {_toml(value)}" for key, value in entries.items()))
         command = [sys.executable, "-m", "boostsample", "compare", "--grid", str(path)]
-        options = ["--results", str(folder / name), "--jobs", str(jobs), "--data-dir", data_dir]
+        options = ["--results", str(folder / name), "--jobs", "1", "--data-dir", data_dir]
         subprocess.run([*command, *options], check=True)
 
 
@@ -548,16 +548,12 @@ def main() -> None:
     running.add_argument("data_dir")
     running.add_argument("folder", type=Path)
     running.add_argument("--repeats", type=int, default=10)
-    running.add_argument("--jobs", type=int, default=1)
     running.add_argument("--only", default="")
-    commands.add_parser("sum").add_argument("folder", type=Path)
     commands.add_parser("print")
-    arguments = parser.parse_args()
-    if arguments.command == "run":
-        run(*(getattr(arguments, name) for name in
-              ("wheels", "data_dir", "folder", "repeats", "jobs", "only")))  # fmt: skip
-    if arguments.command != "print":
-        summary(curves(arguments.folder)).round(6).to_csv(RESULTS / "contest.csv", index=False)
+    settings = vars(parser.parse_args())
+    if settings.pop("command") == "run":
+        run(**settings)
+        summary(curves(settings["folder"])).round(6).to_csv(RESULTS / "contest.csv", index=False)
     else:
         sys.stdout.write(markdown.marked(tables()))
 

@@ -238,9 +238,9 @@ def choices(group_name: str, n: int, n_features: int, n_classes: int) -> dict[st
     }
 
 
-def measured(groups: list[str]) -> Iterator[tuple[Any, ...]]:
-    for group_name in groups:
-        for data, load in GROUPS[group_name].items():
+def measured() -> Iterator[tuple[Any, ...]]:
+    for group_name, loaders in GROUPS.items():
+        for data, load in loaders.items():
             X, y = load()
             X = X if isinstance(X, pd.DataFrame) else np.asarray(X, np.float32)
             if group_name in OF_FEW_ROWS and len(y) <= 1000:
@@ -302,13 +302,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("measure", "print"))
     parser.add_argument("file", type=Path)
-    parser.add_argument("--groups", default=",".join(GROUPS), help="To measure, joined by commas.")
     options = parser.parse_args()
     if options.what == "print":
         sys.stdout.write(markdown.marked(tables(options.file)))
     else:
-        lines = measured(options.groups.split(","))
-        markdown.write_rows(options.file, (dict(zip(COLUMNS, line, strict=True)) for line in lines))
+        lines = (dict(zip(COLUMNS, line, strict=True)) for line in measured())
+        markdown.write_rows(options.file, lines)
 
 
 if __name__ == "__main__":

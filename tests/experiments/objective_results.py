@@ -97,9 +97,9 @@ GROUPS = {
 }
 
 
-def measure(results: Path, data_dir: str, groups: list[str]) -> None:
+def measure(results: Path, data_dir: str) -> None:
     results.mkdir(parents=True, exist_ok=True)
-    for name in groups:
+    for name in GROUPS:
         for objective in OBJECTIVES:
             if objective != "rank" or name == "tables":
                 for learner in LEARNERS:
@@ -286,13 +286,12 @@ def main() -> None:
     run = kinds.add_parser("measure")
     run.add_argument("--data-dir", required=True)
     run.add_argument("--results", type=Path, required=True)
-    run.add_argument("--groups", default=",".join(GROUPS))
     kinds.add_parser("collect").add_argument("--results", type=Path, required=True)
     kinds.add_parser("of-1996").add_argument("--data-dir", required=True)
     kinds.add_parser("print")
     options = parser.parse_args()
     if options.what == "measure":
-        measure(options.results.resolve(), options.data_dir, options.groups.split(","))
+        measure(options.results.resolve(), options.data_dir)
     elif options.what == "collect":
         collect(options.results)
     elif options.what == "of-1996":

@@ -140,13 +140,8 @@ def main() -> None:
     parser.add_argument("prefix", type=Path)
     parser.add_argument("--people", type=int, default=20_000)
     parser.add_argument("--variants", type=int, default=500_000)
-    parser.add_argument("--causal", type=int, default=100)
-    parser.add_argument("--heritability", type=float, default=0.5)
-    parser.add_argument("--effects", choices=("uniform", "normal"), default="uniform")
-    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    size = (options.people, options.variants, options.causal)
-    write_genotypes(options.prefix, *size, options.heritability, options.effects, options.seed)
+    write_genotypes(options.prefix, options.people, options.variants)
 
 
 if __name__ == "__main__":

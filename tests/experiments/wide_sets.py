@@ -7,8 +7,8 @@ writes a sparse table of the shape of news20 as a file of the svmlight format.
 
 from __future__ import annotations
 
-import argparse
 import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -282,20 +282,13 @@ def write_svmlight(path: Path, X: sparse.csr_matrix, y: Labels) -> None:
             stream.write(f"{label} " + " ".join(map("%d:%.5g".__mod__, pairs)) + "\n")
 
 
-def main() -> None:
+def main(file: Path) -> None:
     """Write a table of the shape of news20: rows of length 1, labels -1 and 1."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--rows", type=int, default=20_000)
-    parser.add_argument("--columns", type=int, default=1_355_191)
-    parser.add_argument("--words", type=float, default=515.0, help="mean words of a row")
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    split = counts(None, options.seed, options.rows, options.columns, options.words, n_test=0)
+    split = counts(None, 0, n=20_000, d=1_355_191, per_row=515.0, n_test=0)
     lengths = np.sqrt(np.asarray(split.X.multiply(split.X).sum(axis=1)).ravel())
     split.X.data /= np.repeat(np.maximum(lengths, 1), np.diff(split.X.indptr)).astype(np.float32)
-    write_svmlight(options.file, split.X, 2 * split.y - 1)
+    write_svmlight(file, split.X, 2 * split.y - 1)
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]))

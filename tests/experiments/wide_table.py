@@ -468,9 +468,6 @@ def main() -> None:
     run.add_argument("-o", "--output", type=Path, required=True)
     run.add_argument("--sets", default=";".join(SETS), help="names, with ; between them")
     run.add_argument("--methods", default=";".join(METHODS), help="names, with ; between them")
-    run.add_argument("--splits", type=int, default=N_SPLITS)
-    run.add_argument("--seconds", type=float, default=SECONDS)
-    run.add_argument("--gib", type=float, default=GIB)
     single = kinds.add_parser("one")
     single.add_argument("data")
     single.add_argument("method")
@@ -484,8 +481,7 @@ def main() -> None:
         sys.stdout.write(markdown.marked(tables(*options.files)))
     elif options.what == "measure":
         sets, methods = options.sets.split(";"), options.methods.split(";")
-        cells = (sets, methods, range(options.splits), options.seconds, options.gib)
-        measure(options.data_dir, options.output, *cells)
+        measure(options.data_dir, options.output, sets, methods, range(N_SPLITS))
     else:
         cell = (options.data, options.method, options.split, options.data_dir, options.seconds)
         sys.stdout.write(json.dumps(measure_one(*cell)) + "\n")
