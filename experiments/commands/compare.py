@@ -173,9 +173,11 @@ def compare(
     with ExitStack() as stack:
         display = stack.enter_context(ProgressDisplay(quiet))
         display("starting", 0, 0)  # before the slow imports
-        import boostsample.experiments.plots as plots
         from boostsample.experiments.plan.grid import grid_entries
         from boostsample.experiments.plan.prepared import prepare_all
+        from boostsample.experiments.plots.curves import curves_figure
+        from boostsample.experiments.plots.drawing import check_picture, save_picture
+        from boostsample.experiments.results.joined import joined_results
         from boostsample.experiments.run import comparison as job
         from boostsample.experiments.run.backends import check_backend
 
@@ -184,7 +186,7 @@ def compare(
         if share is not None and results is None:
             raise SettingError("--shard needs the folder that all shares fill; add --results DIR")
         check_backend(backend, jobs)
-        picture = None if plot is None else plots.check_picture(plot, overwrite=overwrite)
+        picture = None if plot is None else check_picture(plot, overwrite=overwrite)
         if picture is not None and len(plan.data) > 1:
             raise SettingError(
                 f"--plot draws one data set, but the grid has {len(plan.data)}; leave it out"
@@ -231,7 +233,7 @@ def compare(
                 _print_comparison(comparison.part(name), setups)
         print_line(f"results: {folder.path}")
         if picture is not None:
-            plots.save_picture(plots.comparison_figure(comparison), picture)
+            save_picture(curves_figure(joined_results([comparison])), picture)
             print_line(f"plot: {picture}")
 
 

@@ -18,7 +18,7 @@ from boostsample.experiments.metrics import MAIN_METRICS, METRICS, SMOOTHED, dra
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, is_tuned_variant
 from boostsample.experiments.plots import drawing
 from boostsample.experiments.plots.drawing import current_layout
-from boostsample.experiments.results.joined import joined_results, setup_label
+from boostsample.experiments.results.joined import setup_label
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.results.run_curves import AXES, Curves, curves_of_data, shared_curve
 from boostsample.experiments.results.significance import comparable
@@ -84,11 +84,6 @@ def curves_figure(
         + " ".join(_best(curves, data[name], metrics) for name, curves in of_data.items())
     )
     return figure
-
-
-def comparison_figure(comparison: Results) -> Figure:
-    """Plot the loss and test error of a comparison that has just run; see `curves_figure`."""
-    return curves_figure(joined_results([comparison]))
 
 
 def _strategy(

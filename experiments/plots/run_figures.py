@@ -439,15 +439,15 @@ def margin_shares(runs: Sequence[Run], mark: int) -> NDArray[np.float64]:
 
 
 @drawing.styled_axes
-def margins_figure(name: str, runs: Sequence[Run], marks: Sequence[int] | None = None) -> Figure:
+def margins_figure(name: str, runs: Sequence[Run]) -> Figure:
     """Plot cumulative distributions of margins, a panel a strategy, a colour a number of stumps.
 
-    Draws the last five of `marks`, by default of `margin_marks`.
+    Draws the last five of `margin_marks`.
     """
     from matplotlib.ticker import MultipleLocator
 
     by_strategy = runs_by_strategy(runs)
-    chosen = list(margin_marks(runs) if marks is None else marks)[-len(_MARKS) :]
+    chosen = margin_marks(runs)[-len(_MARKS) :]
     shares = {
         label: [margin_shares(repeats, mark) for mark in chosen]
         for label, repeats in by_strategy.items()

@@ -15,8 +15,10 @@ import io
 import sys
 import zipfile
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -26,7 +28,6 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.families import Columns, families_for
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
-from boostsample.strategies import adaptive_halving, cost_aware
 from tests.experiments.contest import FEW_FEATURES, areas
 from tests.experiments.default_choice import GROUPS
 from tests.paths import RESULTS
@@ -103,25 +104,17 @@ def problems(wheels: str) -> Iterator[Problem]:
 def curve(problem: Problem, choice: str, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Cost so far and log10 loss after each round, both of shape (ROUNDS,)."""
     settings = {k: v for k, v in CHOICES[choice].items() if "." not in k}
-    constants = {k: v for k, v in CHOICES[choice].items() if "." in k}
-    modules = {"adaptive_halving": adaptive_halving, "cost_aware": cost_aware}
     name = choice.partition(",")[0] + "".join(f":{k}={v}" for k, v in settings.items())
-    before = {}
-    for place, value in constants.items():
-        module, constant = place.split(".")
-        before[place] = getattr(modules[module], constant)
-        setattr(modules[module], constant, value)
     n = problem.y.size
-    try:
+    with ExitStack() as stack:
+        for place, value in CHOICES[choice].items():
+            if "." in place:
+                stack.enter_context(patch(f"boostsample.strategies.{place}", value))
         booster = Booster(
             problem.bank, None, encode(problem.y, int(problem.y.max()) + 1), name,
             budget=problem.budget * n, n_rounds=ROUNDS, rng=seed,
         )  # fmt: skip
         rows = [booster.next_round().rows for _ in range(ROUNDS) if not booster.finished]
-    finally:
-        for place, value in before.items():
-            module, constant = place.split(".")
-            setattr(modules[module], constant, value)
     cost = np.cumsum([sum(row["cost"] for row in of_round) for of_round in rows])
     loss = np.array([of_round[-1]["log10_loss"] for of_round in rows])
     missing = ROUNDS - loss.size

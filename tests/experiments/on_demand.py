@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
+from unittest.mock import patch
 
 import click
 import pandas as pd
@@ -76,20 +77,15 @@ def own_share(data: Any, name: str, seconds: float) -> float:
     bank = LazyBank(families_for(X.shape[1:]), X)
     booster = Booster(bank, None, Y, name, rng=0, weight_init="uniform", n_rounds=10**6)
     clock, asked = _Clock(), ("draw", "draw_nested", "search", "race", "race_again", "edges")
-    kept = {each: getattr(Step, each) for each in asked}
     booster.next_round()
-    try:
-        for each, method in kept.items():
-            setattr(Step, each, clock.wrap("asked", method))
+    timed: dict[str, Any] = {each: clock.wrap("asked", getattr(Step, each)) for each in asked}
+    with patch.multiple(Step, **timed):
         for each in ("choose", "learn"):
             setattr(booster.strategy, each, clock.wrap("own", getattr(booster.strategy, each)))
         begin = time.thread_time()
         while time.thread_time() < begin + seconds:
             booster.next_round()
         return 100 * clock.seconds["own"] / (time.thread_time() - begin)
-    finally:
-        for each, method in kept.items():
-            setattr(Step, each, method)
 
 
 def losses(data: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
@@ -11,18 +12,25 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from boostsample import registry
+from boostsample.banks.bank import FeatureBank
 from boostsample.experiments.cells.store import Store
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
+from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan import variants
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
-from boostsample.experiments.plan.variants import parse_names
+from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.plan_file import plan_bytes, plan_of_bytes
 from boostsample.experiments.results.read_folder import Results
+from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.run.comparison import compare, compare_all, open_backend
+from boostsample.labels import encode, error_percent
+from boostsample.loop.booster import Booster
+from boostsample.models.model import Model
 from boostsample.registry import make_strategy
 
 STRATEGIES = ("uniform-q1", "mas-naive", "laminating:n_features=16")
@@ -84,6 +92,58 @@ def with_strategy(monkeypatch: pytest.MonkeyPatch, name: str, make: Callable[...
         return make(**settings) if wanted == name else make_strategy(wanted, **settings)
 
     monkeypatch.setattr(variants, "make_strategy", known)
+
+
+def run_by_hand(
+    data: Dataset, variant: Variant, n_rounds: int, *, repetition: int, seed: int, weights: str
+) -> tuple[list[dict[str, Any]], Model]:
+    """History rows and model of a run, trained by the loop itself."""
+    train, _ = data.split(repetition, seed)
+    families = prepare(data, Plan(strategies=(variant,))).families
+    booster = Booster(
+        FeatureBank.build(families, data.X, train),
+        train,
+        encode(data.y[train], data.n_classes),
+        variant.strategy(),
+        n_rounds=n_rounds,
+        weight_init=weights,
+        rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
+    )
+    rounds = [booster.next_round() for _ in range(n_rounds)]
+    model = Model(families, [term for one in rounds for term in one.terms], data.n_classes)
+    return [one.rows[0] for one in rounds], model
+
+
+def check_row(
+    row: dict[str, Any],
+    data: Dataset,
+    test: NDArray[np.intp],
+    run: tuple[list[dict[str, Any]], Model],
+    n_rounds: int,
+    **others: Any,
+) -> None:
+    """A result row is that of the first rounds of `run_by_hand`, NaN without any, and `others`."""
+    history, model = run
+    assert tuple(row) == RESULT_COLUMNS
+    scores = model.decision_function(data.X[test], n_rounds)
+    values = {
+        name: metric(scores, data.y[test], None)
+        for name, metric in SCORED_METRICS.items()
+        if name in RESULT_COLUMNS
+    }
+    values["log10_loss"] = history[n_rounds - 1]["log10_loss"]
+    values["test_error"] = error_percent(scores, data.y[test])
+    if n_rounds == 0:
+        values = dict.fromkeys(values, math.nan)
+    # The coefficients of a model are alpha to about 16 digits, so that its sums are exact.
+    assert row["log_loss"] == pytest.approx(values["log_loss"], rel=1e-14, nan_ok=True)
+    values["log_loss"] = row["log_loss"]
+    same = {"data": data.name, "learner": "stump", "budget": "default", "bank": "memory"}
+    assert timeless_rows([row]) == timeless_rows([{**same, **values, **others}])
+
+
+def looks_of(history: list[dict[str, Any]]) -> int:
+    return sum(row["looks_search"] + row["looks_modelling"] for row in history)
 
 
 def make_incomplete(folder: Path) -> None:

@@ -214,11 +214,10 @@ def test_polygenic_scores_are_of_variants_that_are_not_linked(data_dir: Path) ->
     assert (wide_sets.found(split, best, True) or 0) >= 3
 
 
-@pytest.mark.parametrize("effects", ["uniform", "normal"])
-def test_genotypes_are_written_for_plink(tmp_path: Path, effects: str) -> None:
+def test_genotypes_are_written_for_plink(tmp_path: Path) -> None:
     n_people, n_variants = 603, 420
     causal = wide_genotypes.write_genotypes(
-        tmp_path / "made", n_people, n_variants, n_causal=8, heritability=0.8, effects=effects
+        tmp_path / "made", n_people, n_variants, n_causal=8, heritability=0.8
     )
     with open_bed(tmp_path / "made.bed") as bed:
         alleles = bed.read(dtype="float32", num_threads=1)

@@ -12,8 +12,8 @@ founder with probability 0.2. The mean squared correlation of neighbours is 0.4,
 ten apart 0.12, as in the genotypes of `wide_sets`.
 
 Causal variants are drawn at random. Their effects per standard deviation have a random sign and
-sizes that are uniform between 1/2 and 3/2 of their mean, or are normal. Cases are the half of the
-people with the larger sum of effects and normal noise.
+sizes that are uniform between 1/2 and 3/2 of their mean. Cases are the half of the people with the
+larger sum of effects and normal noise.
 """
 
 from __future__ import annotations
@@ -72,12 +72,6 @@ def packed(block: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.asarray(np.bitwise_or.reduce(shifted, axis=2), np.uint8)
 
 
-def sizes_of_effects(kind: str, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    if kind == "normal":
-        return rng.standard_normal(n)
-    return np.asarray(rng.uniform(0.5, 1.5, n) * rng.choice([-1.0, 1.0], n), np.float64)
-
-
 def write_alleles(
     bed: BinaryIO,
     n_people: int,
@@ -100,18 +94,12 @@ def write_alleles(
 
 
 def write_genotypes(
-    prefix: Path,
-    n_people: int,
-    n_variants: int,
-    n_causal: int = 100,
-    heritability: float = 0.5,
-    effects: str = "uniform",
-    seed: int = 0,
+    prefix: Path, n_people: int, n_variants: int, n_causal: int = 100, heritability: float = 0.5
 ) -> NDArray[np.int64]:
     """Write the files and return the causal variants, ascending."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     causal = np.sort(rng.choice(n_variants, n_causal, replace=False))
-    sizes = sizes_of_effects(effects, n_causal, rng)
+    sizes = rng.uniform(0.5, 1.5, n_causal) * rng.choice([-1.0, 1.0], n_causal)
     with prefix.with_suffix(".bed").open("wb") as bed:
         genetic = write_alleles(bed, n_people, n_variants, causal, sizes, rng)
     genetic *= np.sqrt(heritability) / genetic.std()

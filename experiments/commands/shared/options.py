@@ -51,15 +51,10 @@ class_weight_option = click.option(
 )
 
 
-class _Looks(_ParamType):
-    """A whole number, also as in 1e9."""
+def _looks(_context: Any, _option: Any, value: str | None) -> int | None:
+    from boostsample.experiments.plan.plan import whole_number
 
-    name = "looks"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        from boostsample.experiments.plan.plan import whole_number
-
-        return whole_number("max_looks", value)
+    return None if value is None else whole_number("max_looks", value)
 
 
 class _Values(_ParamType):
@@ -155,8 +150,8 @@ max_seconds_option = click.option(
 )
 max_looks_option = click.option(
     "--max-looks",
-    type=_Looks(),
     metavar="LOOKS",
+    callback=_looks,
     help="Looks, as in 1e9, of search and modelling at which a training ends, after a whole round; "
     "the same rounds everywhere.  [default: no limit]",
 )

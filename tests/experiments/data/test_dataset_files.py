@@ -359,7 +359,7 @@ def test_commands_and_grids_take_options_and_names_do_not_matter() -> None:
     Path("grid.toml").write_text(
         'data = [{ path = "two.csv", label = "target", drop = ["ID"] }]', "utf-8"
     )
-    few = ["--rounds", "2", "--repeats", "2", "--strategies", "uniform-naive", "--quiet"]
+    few = ["--rounds", "2", "--repeats", "2", "--strategies", "uniform-naive:n_features=1"]
     rows = []
     for folder, args in (
         ("first", ["--data", "one.csv:label=target:drop=ID"]),

@@ -13,7 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from boostsample.errors import SettingError
-from boostsample.experiments.plots.curves import comparison_figure, curves_figure
+from boostsample.experiments.plots.curves import curves_figure
 from boostsample.experiments.plots.drawing import (
     STYLE,
     Layout,
@@ -30,6 +30,7 @@ from boostsample.experiments.plots.drawing import (
     using_layout,
 )
 from boostsample.experiments.plots.log_ticks import LogTicks
+from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results
 from boostsample.experiments.run.comparison import compare
 from tests.experiments import fake_results
@@ -38,11 +39,12 @@ from tests.experiments import fake_results
 @pytest.fixture(scope="module")
 def comparison() -> Results:
     strategies = ["full", "laminating"]
-    return compare("diagonal(d=4,n=100)", strategies=strategies, rounds=[5, 20], repeats=2)
+    done = compare("diagonal(d=4,n=100)", strategies=strategies, rounds=[5, 20], repeats=2)
+    return joined_results([done])[0]
 
 
 def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> None:
-    figure = comparison_figure(comparison)
+    figure = curves_figure([comparison])
     text = describe(figure)
     assert text.startswith(
         f"Curves of loss and test error on {comparison.rows[0]['data']} against stumps, mean "
@@ -50,8 +52,8 @@ def test_a_picture_is_described_and_its_paths_are_short(comparison: Results) -> 
         "stumps on"
     )
     for kind in ("svg", "png", "pdf"):
-        content = picture_bytes(comparison_figure(comparison), kind)
-        assert content == picture_bytes(comparison_figure(comparison), kind)
+        content = picture_bytes(curves_figure([comparison]), kind)
+        assert content == picture_bytes(curves_figure([comparison]), kind)
     root = ET.fromstring(picture_bytes(figure))
     assert text in "".join(root.itertext())
     paths = [one.get("d", "") for one in root.iter("{http://www.w3.org/2000/svg}path")]
@@ -80,10 +82,10 @@ def test_a_picture_is_written_whole(
 ) -> None:
     path = check_picture(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
-    save_picture(comparison_figure(comparison), path)
+    save_picture(curves_figure([comparison]), path)
     content = path.read_bytes()
     assert content.startswith(start)
-    save_picture(comparison_figure(comparison), path)
+    save_picture(curves_figure([comparison]), path)
     assert path.read_bytes() == content
     assert [found.name for found in tmp_path.iterdir()] == [name]
     if name.endswith("svg"):

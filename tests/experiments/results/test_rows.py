@@ -12,15 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from boostsample.banks.bank import FeatureBank
 from boostsample.errors import DataError, SettingError
 from boostsample.experiments.cells.tasks import curve_points
 from boostsample.experiments.data.dataset import Dataset
-from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan.plan import Plan
-from boostsample.experiments.plan.prepared import prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
-from boostsample.experiments.plots.curves import comparison_figure
+from boostsample.experiments.plots.curves import curves_figure
+from boostsample.experiments.results.joined import joined_results
 from boostsample.experiments.results.read_folder import Results, read_results
 from boostsample.experiments.results.run_curves import curves_of_results
 from boostsample.experiments.results.runs import (
@@ -38,15 +36,19 @@ from boostsample.experiments.tables.score_tables import plain_table
 from boostsample.experiments.tables.tables import Table
 from boostsample.families import families_for
 from boostsample.history import markdown_table
-from boostsample.labels import encode, error_percent
-from boostsample.loop.booster import Booster
-from boostsample.models.model import Model
 from boostsample.records import family_infos
-from boostsample.registry import make_strategy
 from boostsample.step import Step
 from boostsample.strategy import Strategy, Stump
 from tests.experiments import small_runs
-from tests.experiments.small_runs import easy, thirds, timeless_rows, with_strategy
+from tests.experiments.small_runs import (
+    check_row,
+    easy,
+    looks_of,
+    run_by_hand,
+    thirds,
+    timeless_rows,
+    with_strategy,
+)
 from tests.paths import ROOT
 
 TUNED = "epsilon-greedy:arms=feature:n_features=2:pulls=2:epsilon=0.05|0.5|1:reward_scale=1"
@@ -263,86 +265,36 @@ def notes_of(tuned_results: Results) -> list[str]:
     return notes
 
 
-def by_hand(data: Dataset, repetition: int, seed: int) -> list[tuple[list[dict[str, Any]], Model]]:
-    """Train every setting of TUNED by the loop itself: history rows and model."""
-    train, _ = data.split(repetition, seed)
-    families = prepare(data, plan_of("full")).families
-    runs = []
-    for epsilon in (0.05, 0.5, 1):
-        settings = {
-            "arms": "feature",
-            "n_features": 2,
-            "pulls": 2,
-            "epsilon": epsilon,
-            "reward_scale": 1,
-        }
-        variant = Variant("epsilon-greedy", settings)
-        booster = Booster(
-            FeatureBank.build(families, data.X, train),
-            train,
-            encode(data.y[train], 3),
-            make_strategy("epsilon-greedy", **settings),
-            n_rounds=12,
-            weight_init="uniform",
-            rng=np.random.default_rng(variant.stream(data.name, seed, repetition)),
-        )
-        rounds = [booster.next_round() for _ in range(12)]
-        model = Model(families, [term for boosted in rounds for term in boosted.terms], 3)
-        runs.append(([boosted.rows[0] for boosted in rounds], model))
-    return runs
-
-
 def test_rows_are_those_of_the_best_of_plain_loops(data: Dataset, tuned_results: Results) -> None:
     for repetition in range(2):
-        _, test = data.split(repetition, 0)
-        runs = by_hand(data, repetition, 0)
+        runs = [
+            run_by_hand(data, variant, 12, repetition=repetition, seed=0, weights="uniform")
+            for variant in (Variant.parse(f"epsilon-greedy:{text}") for text in SETTINGS)
+        ]
         finals = [history[-1]["log10_loss"] for history, _ in runs]
         assert len(set(finals)) == 3
         best = finals.index(min(finals))
-        history, model = runs[best]
-        wanted = []
-        for name, share in ((LABEL, 1), (f"{LABEL} charged", 3)):
-            for mark in FEW_MARKS:
-                n = mark // share
-                paid = [history] if share == 1 else [rows for rows, _ in runs]
-                scores = model.decision_function(data.X[test], n)
-                wrong = error_percent(scores, data.y[test])
-                others = {
-                    name: metric(scores, data.y[test], None)
-                    for name, metric in SCORED_METRICS.items()
-                    if name in RESULT_COLUMNS
-                }
-                wanted.append(
-                    {
-                        "data": "thirds",
-                        "strategy": name,
-                        "settings": SETTINGS[best],
-                        "learner": "stump",
-                        "budget": "default",
-                        "weight_init": "uniform",
-                        "bank": "memory",
-                        "repetition": repetition,
-                        "stumps": mark,
-                        "log10_loss": history[n - 1]["log10_loss"] if n else math.nan,
-                        "test_error": wrong if n else math.nan,
-                        "looks": sum(row["looks_search"] for rows in paid for row in rows[:n]),
-                        **(others if n else dict.fromkeys(others, math.nan)),
-                    }
-                )
         ours = [
             row
             for row in tuned_results.rows
             if "*" in row["strategy"] and row["repetition"] == repetition
         ]
-        assert [tuple(row) for row in ours] == [RESULT_COLUMNS] * 6
-        # The coefficients of a model are alpha to about 16 digits.
-        losses = [[row["log_loss"] for row in rows] for rows in (ours, wanted)]
-        np.testing.assert_allclose(losses[0], losses[1], rtol=1e-14)
-        same = [
-            [{name: row[name] for name in row if name != "log_loss"} for row in rows]
-            for rows in (ours, wanted)
-        ]
-        assert timeless_rows(same[0]) == timeless_rows(same[1])
+        columns = ((LABEL, 1, runs[best : best + 1]), (f"{LABEL} charged", 3, runs))
+        wanted = [(mark, *column) for column in columns for mark in FEW_MARKS]
+        for row, (mark, label, share, paid) in zip(ours, wanted, strict=True):
+            check_row(
+                row,
+                data,
+                data.split(repetition, 0)[1],
+                runs[best],
+                mark // share,
+                strategy=label,
+                settings=SETTINGS[best],
+                weight_init="uniform",
+                repetition=repetition,
+                stumps=mark,
+                looks=sum(looks_of(history[: mark // share]) for history, _ in paid),
+            )
         assert [math.isnan(row["log10_loss"]) for row in ours] == [False] * 3 + [True, False, False]
 
 
@@ -400,7 +352,7 @@ def test_training_that_ends_early_charges_what_it_took() -> None:
     assert [row["looks"] for row in charged] == [0, 60, 60]
     assert {row["log10_loss"] for row in charged[1:]} == {tuned[0]["log10_loss"]}
     assert "uniform-1q*: training ended early" in notes_of(tuned_results)[-1]
-    comparison_figure(tuned_results)
+    curves_figure(joined_results([tuned_results]))
 
 
 def test_tables_have_both_columns_and_the_choice(tuned_results: Results) -> None:

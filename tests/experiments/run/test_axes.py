@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -93,17 +94,12 @@ def test_a_yardstick_is_in_each_budget_and_is_trained_once(data: Dataset) -> Non
 
 
 def test_setups_share_the_bank_of_a_split(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-
-    def counted(prepared: Any, *args: Any, **kwargs: Any) -> Any:
-        made.append(str(prepared.plan.bank))
-        return TrainingSplit(prepared, *args, **kwargs)
-
-    monkeypatch.setattr(comparison, "TrainingSplit", counted)
+    made = Mock(wraps=TrainingSplit)
+    monkeypatch.setattr(comparison, "TrainingSplit", made)
     compare(data, Plan(**SMALL, axes={"budget": ("1N", "3N"), "learning_rate": (0.5, 1.0)}))
-    assert len(made) == 1  # the split is fixed
+    assert made.call_count == 1  # the split is fixed
     compare(data, Plan(**SMALL, axes={"bank": AXES["bank"], "budget": ("1N", "3N")}))
-    assert len(made) == 3
+    assert made.call_count == 3
 
 
 def test_budgets_that_vary_by_round_are_named_and_keep_the_total(data: Dataset) -> None:

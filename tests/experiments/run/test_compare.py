@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -23,12 +24,10 @@ from boostsample.experiments.cells.training import TrainingSplit, warm_up_traini
 from boostsample.experiments.common.progress import ProgressDisplay
 from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.data.datasets import load_dataset
-from boostsample.experiments.metrics import SCORED_METRICS
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant, parse_names
 from boostsample.experiments.results.read_folder import read_results
-from boostsample.experiments.results.runs import RESULT_COLUMNS
 from boostsample.experiments.run import comparison
 from boostsample.experiments.run.comparison import (
     Job,
@@ -37,17 +36,22 @@ from boostsample.experiments.run.comparison import (
     open_backend,
     seconds_left,
 )
-from boostsample.labels import encode, error_percent
 from boostsample.learners import Learner, Targets
-from boostsample.loop.booster import Booster
-from boostsample.models.model import Model
 from boostsample.registry import LEARNERS
 from boostsample.step import Step
 from boostsample.strategies import UCB, UniformNaive
 from boostsample.strategy import Strategy, Stump
 from tests.experiments import small_runs
 from tests.experiments.conftest import CommandLine
-from tests.experiments.small_runs import easy, thirds, timeless, with_strategy
+from tests.experiments.small_runs import (
+    check_row,
+    easy,
+    looks_of,
+    run_by_hand,
+    thirds,
+    timeless,
+    with_strategy,
+)
 
 THREE = parse_names("full,uniform-naive:n_features=2,laminating")
 SMALL = Plan(strategies=THREE, marks=(2, 5, 12), repeats=2)
@@ -68,47 +72,23 @@ def test_rows_are_those_of_the_loop_and_the_model(three_classes: Dataset, weight
     data, variant = three_classes, THREE[1]
     plan = Plan(strategies=(variant,), marks=(1, 4, 9), repeats=2, seed=5, weights=weights)
     rows = compare(data, plan).rows
-    assert [tuple(row) for row in rows] == [RESULT_COLUMNS] * 6
-    train, test = data.split(1, 5)
-    prepared = prepare(data, plan)
-    booster = Booster(
-        FeatureBank.build(prepared.families, data.X, train),
-        train,
-        encode(data.y[train], 3),
-        variant.strategy(),
-        n_rounds=9,
-        weight_init=weights,
-        rng=np.random.default_rng(variant.stream("thirds", 5, 1)),
-    )
-    rounds = [booster.next_round() for _ in range(9)]
-    model = Model(prepared.families, [term for one in rounds for term in one.terms], 3)
+    assert len(rows) == 6
+    run = run_by_hand(data, variant, 9, repetition=1, seed=5, weights=weights)
     for row, mark in zip(rows[3:], (1, 4, 9), strict=True):
-        scores = model.decision_function(data.X[test], mark)
-        history = [one.rows[0] for one in rounds[:mark]]
-        looks = sum(line["looks_search"] + line["looks_modelling"] for line in history)
-        assert row.pop("seconds") > 0
-        metrics: dict[str, Any] = {
-            name: metric(scores, data.y[test], None)
-            for name, metric in SCORED_METRICS.items()
-            if name in RESULT_COLUMNS
-        }
-        # The coefficients of a model are alpha to about 16 digits, so that its sums are exact.
-        metrics["log_loss"] = pytest.approx(metrics["log_loss"], rel=1e-14)
-        assert row == {
-            "data": "thirds",
-            "strategy": "uniform-naive",
-            "settings": "n_features=2",
-            "learner": "stump",
-            "budget": "default",
-            "weight_init": weights,
-            "bank": "memory",
-            "repetition": 1,
-            "stumps": mark,
-            "log10_loss": history[-1]["log10_loss"],
-            "test_error": error_percent(scores, data.y[test]),
-            "looks": looks,
-            **metrics,
-        }
+        assert row["seconds"] > 0
+        check_row(
+            row,
+            data,
+            data.split(1, 5)[1],
+            run,
+            mark,
+            strategy="uniform-naive",
+            settings="n_features=2",
+            weight_init=weights,
+            repetition=1,
+            stumps=mark,
+            looks=looks_of(run[0][:mark]),
+        )
 
 
 @pytest.mark.parametrize("n_jobs", [2, -1])
@@ -130,18 +110,12 @@ def test_strategies_do_not_disturb_each_other(data: Dataset) -> None:
 def test_repetitions_of_one_split_share_its_bank(
     data: Dataset, monkeypatch: pytest.MonkeyPatch, n_train: int | None, n_banks: int
 ) -> None:
-    built = []
-    build = FeatureBank.build
-
-    def count(*arguments: Any, **settings: Any) -> FeatureBank:
-        built.append(1)
-        return build(*arguments, **settings)
-
-    monkeypatch.setattr(FeatureBank, "build", count)
+    built = Mock(wraps=FeatureBank.build)
+    monkeypatch.setattr(FeatureBank, "build", built)
     cut = Dataset(data.name, data.X, data.y, data.classes, data.columns, n_train)
     plan = Plan(strategies=parse_names("uniform-naive:n_features=1"), marks=(3,), repeats=3)
     losses = {row["log10_loss"] for row in compare(cut, plan).rows}
-    assert len(built) == n_banks
+    assert built.call_count == n_banks
     assert len(losses) == 3
 
 
