@@ -325,7 +325,8 @@ class Booster:
         self._begin_round(self._round + 1)
         if self._grows:
             tree, values = self._search.grow(self._targets())
-            edge, leaves, same = tree.edge, tree.leaves(), False
+            # Levels break ties by order: with equal weights the same searches have the same cuts.
+            edge, leaves, same = tree.edge, tree.leaves(), bool(self._learner.n_levels())
             terms = tree.terms(values, self.step_size.alpha(self._share * edge))
         else:
             before = None if self._learner.one_search else self._rng.bit_generator.state

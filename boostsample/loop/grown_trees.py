@@ -181,13 +181,15 @@ class GrownLevelTree:
         self, number: int, families: list[str], values: list[float]
     ) -> list[dict[str, Any]]:
         """A row for each level; alpha, loss, seconds and the end are set by the loop."""
-        n_examples = self._first[-1]
+        n_examples, sampled = self._first[-1], self._levels.sampled[: self._n]
+        # Of an exact sample H is G.
+        estimated = np.where(sampled == n_examples, self._edges, self._levels.estimated[: self._n])
         columns = zip(
             families,
             self.searched()[0].tolist(),
             values,
-            self._levels.sampled[: self._n].tolist(),
-            self._levels.estimated[: self._n].tolist(),
+            sampled.tolist(),
+            estimated.tolist(),
             self._edges,
             strict=True,
         )
@@ -196,9 +198,9 @@ class GrownLevelTree:
                 number,
                 self._votes.shape[1],
                 search,
-                *(family, feature, value, self._n_searched, sampled, estimated, edge, n_examples),
+                *(family, feature, value, self._n_searched, drawn, guess, edge, n_examples),
             )
-            for search, (family, feature, value, sampled, estimated, edge) in enumerate(columns)
+            for search, (family, feature, value, drawn, guess, edge) in enumerate(columns)
         ]
 
 

@@ -290,6 +290,11 @@ class TargetSearch:
 
     def prepare_levels(self, n_levels: int) -> None:
         """Prepare `grow` for oblivious trees; SettingError if they cannot be grown."""
+        if self._most is not None:
+            raise SettingError(
+                f"the learner oblivious-tree has no limit on the features of a model, got "
+                f"max_model_features={self._most}; leave it out, or use the learner tree"
+            )
         sample = self._strategy.one_sample(self._pool, self._budget)
         name = type(self._strategy).__name__
         if sample is None or sample.of_nodes or sample.scheme != SCHEME or self._learns:
@@ -298,15 +303,10 @@ class TargetSearch:
                 f"which {name} does not draw with these settings; use the strategy "
                 f"uniform-naive:n_features=Q:scheme={SCHEME}, or the learner tree"
             )
-        if self._most is not None:
-            raise SettingError(
-                f"the learner oblivious-tree has no limit on the features of a model, got "
-                f"max_model_features={self._most}; leave it out, or use the learner tree"
-            )
         if self._budget_kind != EQUAL:
             raise SettingError(
                 f"the learner oblivious-tree has equal budgets, got {self._budget_kind!r}; use "
-                "another kind, or the learner tree"
+                "equal ones, or the learner tree"
             )
         if not self.objective.grows:
             raise SettingError(
@@ -323,13 +323,13 @@ class TargetSearch:
             )
 
     def _grow_levels(self) -> tuple[GrownLevelTree, list[float]]:
-        growth = self._level_growth
+        growth, size = self._level_growth, (self._run.n_features, self._run.n_examples)
         assert growth is not None
         tree = GrownLevelTree(growth.grow(self._rng), self.objective, growth.n_searched)
         feature, threshold = tree.searched()
         values = growth.raw_thresholds(feature, threshold)
         self.rows += tree.history(self.round, self._names_of(feature)[1], values)
-        self.hopeless = False
+        self.hopeless = all((row["n_features"], row["n_examples"]) == size for row in self.rows)
         return tree, values
 
     def _names_of(self, features: NDArray[np.int64]) -> tuple[NDArray[np.int64], list[str]]:

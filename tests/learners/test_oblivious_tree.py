@@ -99,14 +99,19 @@ def test_rounds_are_those_of_the_twin(objective: str, n_classes: int) -> None:
         if objective == "mh":
             step = np.where(sums < 0, -1.0, 1.0) * 0.25 * math.log((1 + edge) / (1 - edge))
         else:
-            step = 0.25 * np.log((masses + sums + 2 * e) / (masses - sums + 2 * e))
+            values = 0.5 * np.log((masses + sums + 2 * e) / (masses - sums + 2 * e))
+            step = 0.5 * values
+            right, wrong = (masses + sums) / 2, (masses - sums) / 2
+            z = math.fsum((right * np.exp(-values) + wrong * np.exp(values)).ravel())
+            edge = math.sqrt(1.0 - z * z)
         scores += step[code]
         added = Model([Columns(range(4))], done.terms, Y.shape[1]).decision_function(X)
         np.testing.assert_allclose(added, step[code], rtol=2e-4, atol=1e-6)
         after = np.log10(np.sum(start * np.exp(-Y * scores)))
         assert done.rows[-1]["log10_loss"] == pytest.approx(after, abs=1e-5)
         assert len(done.rows) == len(cuts)
-        assert done.rows[-1]["edge_estimated"] == pytest.approx(edge, rel=1e-5)
+        assert done.edge == pytest.approx(edge, rel=1e-5)
+        assert [row["edge_estimated"] for row in done.rows] == [row["edge"] for row in done.rows]
 
 
 def test_a_level_is_one_search_on_a_sample() -> None:
@@ -142,10 +147,25 @@ def test_nodes_without_examples(objective: str) -> None:
     assert empty == (0.0 if objective == "real-mh" else filled)
 
 
-def test_a_constant_table_has_a_base_classifier_without_cuts() -> None:
-    booster = booster_of(np.zeros((20, 4), np.float32), np.arange(20) % 2, "oblivious-tree")
-    done = booster.next_round()
-    assert (len(done.rows), len(done.terms), done.rows[0]["edge"]) == (1, 1, 0.0)
+def test_edges_are_estimated_on_the_sample() -> None:
+    X, y = table(1000, 2)
+    done = booster_of(X, y, "oblivious-tree:depth=3", budget="2N").next_round()
+    for row in done.rows:
+        assert row["edge_estimated"] != row["edge"]
+        assert row["edge_estimated"] == pytest.approx(row["edge"], abs=0.1)
+
+
+@pytest.mark.parametrize("learning_rate", [0.2, 1.0])
+def test_a_constant_table_has_a_base_classifier_without_cuts(learning_rate: float) -> None:
+    """It ends the training as for other learners, unless later searches read other rows."""
+    X, y = np.zeros((20, 4), np.float32), np.arange(20) % 2
+    for budget in ("4N", "2N"):
+        learner = "oblivious-tree"
+        booster = booster_of(X, y, learner, budget=budget, learning_rate=learning_rate)
+        done = booster.next_round()
+        assert (len(done.rows), len(done.terms), done.rows[0]["edge"]) == (1, 1, 0.0)
+        ended = "edge 0: all features were searched on all examples, none has an edge"
+        assert booster.stopped == (ended if budget == "4N" else "")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +176,8 @@ def test_a_constant_table_has_a_base_classifier_without_cuts() -> None:
         ({"strategy": "uniform-naive:n_features=2"}, "or the learner tree"),
         ({"objective": "m1"}, "the objective 'm1' does not; use mh or real-mh"),
         ({"max_model_features": 4}, "got max_model_features=4; leave it out"),
-        ({"budget_kind": "growing"}, "has equal budgets, got 'growing'"),
+        ({"budget_kind": "growing"}, "has equal budgets, got 'growing'; use equal ones, or"),
+        ({"strategy": "full", "max_model_features": 4}, "no limit on the features of a model"),
     ],
 )
 def test_it_refuses_what_it_cannot_grow(settings: dict[str, Any], message: str) -> None:
