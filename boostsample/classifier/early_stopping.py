@@ -163,7 +163,10 @@ _FEWEST = 10
 _ROUNDING = 1e-12
 """Means that differ by less than this part of the largest value are equal."""
 _SCORED = 16
-"""Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last."""
+"""Rounds scored of each doubling of their number, from 32 on; all rounds before, and the last.
+
+Also rounds that would be the last if their values did not make a later number the best.
+"""
 
 
 class RoundScores:
@@ -213,7 +216,10 @@ class RoundScores:
             return ""
         self._errors.append(self._decides.error())
         self._constant.append(self._decides.constant())
-        if self._done < _LEAST or self._done < _PATIENCE * (best := self._best()):
+        if self._done < _LEAST or self._done < _PATIENCE * self._best():
+            return ""
+        self.end()  # the model that is kept is chosen by the last round as well
+        if self._done < _PATIENCE * (best := self._best()):
             return ""
         return f"early stopping: eval_metric was best after {best:,} of {self._done:,} rounds"
 
@@ -223,7 +229,7 @@ class RoundScores:
             self._values[name].append(metric())
 
     def end(self) -> None:
-        """Score the rows after the last round, once training has ended."""
+        """Score the rows after the last round, if it is the last one of the training."""
         if self._metrics and self._scored[-1] != self._done:
             self._score()
 

@@ -83,6 +83,17 @@ def test_of_equal_means_it_is_the_first(value: float) -> None:
     assert follower.n_rounds() == 10
 
 
+def test_training_goes_on_if_the_last_round_makes_a_later_number_the_best() -> None:
+    """Round 100 is not among the rounds scored of each doubling."""
+    values = [1.0 if 25 <= at <= 37 else 2.0 for at in range(1, 100)] + [-20.0] + [3.0] * 100
+    follower = RoundScores({}, decides=_Scripted(values, 1.0))  # type: ignore[arg-type]  # a stand-in
+    stops = [follower(None) for _ in range(200)]  # type: ignore[arg-type]  # not read
+    first = next(at for at, stop in enumerate(stops, 1) if stop)
+    best = follower.n_rounds()
+    assert first == 2 * best == 174
+    assert stops[first - 1] == "early stopping: eval_metric was best after 87 of 174 rounds"
+
+
 @pytest.mark.parametrize("n_rounds", [1, 2, 9, 40, 250])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("seed", range(3))
@@ -93,9 +104,14 @@ def test_the_choice_is_that_of_the_definition(n_rounds: int, sign: float, seed: 
     losses: dict[int, float] = {}
     for at, value in enumerate(values, 1):
         stop = follower(None)  # type: ignore[arg-type]  # not read
-        if at in naive_points(n_rounds):
+        last = max(losses, default=0)
+        if at - last >= max(1, last // 16):
             losses[at] = sign * value
-        assert bool(stop) == (at >= 100 and at >= 2 * naive_choice(losses))
+        if at >= 100 and at >= 2 * naive_choice(losses):
+            losses[at] = sign * value
+        best = naive_choice(losses)
+        of_text = f"early stopping: eval_metric was best after {best} of {at} rounds"
+        assert stop == (of_text if at >= 100 and at >= 2 * best else "")
     losses[n_rounds] = sign * values[-1]
     follower.end()
     assert follower.n_rounds() == naive_choice(losses)
