@@ -317,7 +317,8 @@ def search(
             sums = bin_sums(column, b, rows)
         edges.append(edge_of(sums))
         votes.append([1 if s >= 0 else -1 for s in sums])
-    equal = [b for b, edge in enumerate(edges, 1) if edge == max(edges)]
+    largest = max(edges)
+    equal = [b for b, edge in enumerate(edges, 1) if edge == largest]
     best = min(equal, key=lambda b: (not divides(column, b), b))
     return best, votes[best - 1], edges[best - 1], edges
 
@@ -336,13 +337,8 @@ def divides(column: Sequence[int], b: int) -> bool:
 
 def bin_sums(column: Sequence[int], b: int, rows: NDArray[Any]) -> list[float]:
     """Sum over the rows of the signed weights, + where the bin is at least b, else -."""
-    sums = []
-    for label in range(rows.shape[1]):
-        so_far = 0.0
-        for bin_, weight in zip(column, rows[:, label].tolist(), strict=True):
-            so_far += weight if bin_ >= b else -weight
-        sums.append(so_far)
-    return sums
+    high, low = (side_sums(column, b, rows, above) for above in (True, False))
+    return [above - below for above, below in zip(high, low, strict=True)]
 
 
 def pick(weight: Sequence[float], targets: Sequence[float]) -> list[int]:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
-from sklearn.ensemble import AdaBoostClassifier
 
 from tests.naive import Naive
 from tests.naive_objectives import (
@@ -21,7 +20,6 @@ from tests.naive_objectives import (
     NAIVE_BOOSTERS,
     OC,
     SAMME,
-    AccuracyStump,
     Added,
     Bagging,
     Gentle,
@@ -327,35 +325,6 @@ def test_the_loss_of_samme_is_the_multiclass_exponential_loss(learning_rate: flo
         if accuracy:
             z = K * accuracy ** (1 / K) * ((1 - accuracy) / (K - 1)) ** ((K - 1) / K)
             assert added.edge == pytest.approx(math.sqrt(1 - z * z), abs=1e-9)
-
-
-@pytest.mark.parametrize("learning_rate", [1.0, 0.5])
-@pytest.mark.parametrize("n_labels", [1, 4])
-def test_samme_is_that_of_scikit_learn(n_labels: int, learning_rate: float) -> None:
-    """Weights, errors, coefficients and predictions of every round."""
-    bins, Y = problem(n_labels)
-    booster = SAMME(bins, Y, learning_rate=learning_rate)
-    n_rounds, shrunk = 15, learning_rate
-    peer = AdaBoostClassifier(AccuracyStump(), n_estimators=n_rounds, learning_rate=shrunk)
-    peer.fit(bins, booster.classes)
-    assert len(peer.estimators_) == n_rounds
-    for stump, alpha, error, predicted in zip(
-        peer.estimators_,
-        peer.estimator_weights_,
-        peer.estimator_errors_,
-        peer.staged_predict(bins),
-        strict=True,
-    ):
-        np.testing.assert_allclose(stump.weights_, booster.weights, rtol=1e-9)
-        criterion = booster.criterion(*stump.cut_)
-        assert criterion == pytest.approx(booster.best_criterion(), abs=1e-12)
-        accuracy = criterion if n_labels > 1 else (1 + criterion) / 2
-        assert accuracy == pytest.approx(1 - error, abs=1e-12)
-        added = booster.add_stump(*stump.cut_)
-        assert 2 * np.abs(added.values).max() == pytest.approx(alpha, rel=1e-9)
-        decided = np.sort(booster.scores, axis=1)[:, -2:]
-        sure = np.ptp(decided, axis=1) > 1e-9 if n_labels > 1 else np.abs(decided[:, 0]) > 1e-9
-        np.testing.assert_array_equal(booster.predict()[sure], predicted[sure])
 
 
 # ------------------------------------------------------------------------- other libraries

@@ -765,21 +765,23 @@ def _require_continued(
     """Raise unless a run that continues in another booster after these rounds is the same run."""
     problem = noisy_strategy_problem(learner=learner)
     bank, straight = bank_of(problem), run_strategy(make, problem).stumps()
+    first, rounds = booster_of(make, problem, bank), list[Round]()
     for at in after:
-        first = booster_of(make, problem, bank)
-        rounds = [first.next_round() for _ in range(at)]
+        while len(rounds) < at:
+            rounds.append(first.next_round())
         try:
             saved = first.state(), first.strategy if pickled else None
         except StrategyError as error:
             raise AssertionError(f"strategy {type(make()).__name__}: {error}") from error
         state, strategy = pickle.loads(pickle.dumps(saved)) if pickled else copy.deepcopy(saved)
-        first.next_round()  # must not change the state taken before
+        continued = [*rounds]
+        rounds.append(first.next_round())  # must not change the state taken before
         second = booster_of(make, problem, bank, seed=99)
         second.restore(state)
         second.strategy = strategy or second.strategy
         while not second.finished:
-            rounds.append(second.next_round())
-        stumps = WatchedRun(second, rounds).stumps()
+            continued.append(second.next_round())
+        stumps = WatchedRun(second, continued).stumps()
         how = "pickled" if pickled else "resumed"
         message = f"{how} after round {at} it chose other stumps than straight through"
         _require(stumps == straight, make, message)

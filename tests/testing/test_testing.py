@@ -32,6 +32,7 @@ from boostsample.testing import (
     check_strategy_roots,
 )
 from boostsample.testing import families as _check_families
+from boostsample.testing.strategies import require_same_when_fresh
 from tests.compiled import slow_without_jit
 
 
@@ -356,7 +357,6 @@ BROKEN: list[tuple[type[Strategy], str, str]] = [
         "changed the class attribute CountsInItsClass.chosen, which",
     ),
     (CountsInItsModule, "shared_state", "changed the global N_CALLS of the module tests.testing"),
-    (IteratesOverTexts, "fresh_interpreters", "do not iterate over a set of texts"),
     (Remembers, "instance_untouched", "start\\(\\) must discard"),
 ]
 
@@ -400,7 +400,7 @@ def test_what_earlier_runs_left_is_found(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @slow_without_jit
 def test_classes_of_a_function_and_of_a_file_are_sent_by_value(tmp_path: Path) -> None:
-    class Texts(IteratesOverTexts):
+    class OfFunction(Good):
         pass
 
     (tmp_path / "own.py").write_text(
@@ -414,9 +414,8 @@ def test_classes_of_a_function_and_of_a_file_are_sent_by_value(tmp_path: Path) -
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     try:
-        for kind in (Texts, module.Own):
-            with pytest.raises(AssertionError, match="do not iterate over a set of texts"):
-                testing.check_strategy_fresh_interpreters(kind)
+        with pytest.raises(AssertionError, match=r"Own: .*; do not iterate over a set of texts"):
+            require_same_when_fresh([OfFunction, module.Own])
     finally:
         del sys.modules[spec.name]
 
