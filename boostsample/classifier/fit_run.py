@@ -151,7 +151,7 @@ class FitRun:
             *parts,
             threads=self._threads,
             code=self.code,
-            resamples=self.objective.resamples,
+            objective=self.objective,
         )
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
@@ -204,7 +204,8 @@ class FitRun:
         if self.settings.calibration is not None:
             edges, largest = [done.edge for done in rounds], largest_score(model)
             given = largest, edges, self.offset, multi_label
-            temperature = rule_temperature(*given, booster.objective, rows.train.size)
+            of_run = booster.objective, rows.train.size, self.code
+            temperature = rule_temperature(*given, *of_run)
         falls = round_falls(
             rounds,
             booster.objective,

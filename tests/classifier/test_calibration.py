@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from types import SimpleNamespace
 from typing import Any
@@ -27,6 +28,7 @@ from boostsample.labels import classify, encode
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.objectives.ensembles import Bagging
 from boostsample.objectives.real import RealMH
+from boostsample.output_codes import OutputCode
 from boostsample.rows.weights import initial_weights
 
 
@@ -70,7 +72,8 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
     """By minimize_scalar over the definition, a row and a class or label after the other."""
     n, n_labels = held.labels.shape
     rule = naive_rule(held.largest, held.edges, offsets, multi_label, math.inf)
-    rule = held.largest if held.resamples else rule
+    rule = held.largest if held.objective.resamples else rule
+    rule = rule if held.code is None else 0.22 * held.code.n_bits
     positive = held.labels > 0
     if n_labels == 1:
         positive = np.hstack([~positive, positive])
@@ -94,16 +97,16 @@ def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool
     return float(max(math.exp(best.x), least / 20))
 
 
-@pytest.mark.parametrize("resamples", [False, True])
+@pytest.mark.parametrize("objective", [AdaBoostMH(), RealMH(), Bagging()])
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
 @pytest.mark.parametrize("scale", [0.02, 0.2, 3.0, 100.0])
-def test_it_is_that_of_a_general_search(n_classes: int, scale: float, resamples: bool) -> None:
+def test_it_is_that_of_a_general_search(n_classes: int, scale: float, objective: Objective) -> None:
     r = np.random.default_rng(n_classes)
     codes, weight = r.integers(n_classes, size=25), r.random(25) + 0.1
     signs = encode(codes, n_classes)
     held = held_rows(signs, (signs + r.normal(size=signs.shape)) * scale, weight)
     zeros = np.zeros(signs.shape[1])
-    held.resamples = resamples
+    held.objective = objective
     expected = naive_temperature(held, zeros, False)
     for start in (None, 1e-2, expected, 1e3):
         assert best_temperature(held, zeros, False, start) == pytest.approx(expected, rel=2e-3)
@@ -121,6 +124,16 @@ def test_the_rule(edges: list[float], largest: float) -> None:
             )
     for size, edge in ((0.0, edges), (1.0, [0.0])):
         assert rule_temperature(size, edge, np.zeros(5), False, AdaBoostMH(), 9) == 1.0
+
+
+def test_it_is_that_of_a_general_search_for_bits() -> None:
+    r = np.random.default_rng(0)
+    signs = encode(r.integers(5, size=25), 5)
+    held = held_rows(signs, r.normal(size=(25, 5)), r.random(25) + 0.1)
+    held.code = OutputCode(r.choice(np.array([-1, 1], np.int8), (5, 12)), "hamming")
+    held._scores = r.normal(size=(25, 12))
+    expected = naive_temperature(held, np.zeros(5), False)
+    assert best_temperature(held, np.zeros(5), False) == pytest.approx(expected, rel=2e-3)
 
 
 def test_several_labels_share_one_temperature() -> None:
@@ -170,15 +183,21 @@ def test_the_largest_values_of_cells_do_not_bound_the_temperature() -> None:
     assert 2 * largest_score(model.model_) / 30 > 5.0
 
 
-@pytest.mark.parametrize("n_classes", [2, 5])
-@pytest.mark.parametrize("objective", ["real-mh", "gentle", "info", "bagging"])
+@pytest.mark.parametrize(
+    ("objective", "n_classes"),
+    [*itertools.product(("real-mh", "gentle", "info", "bagging"), (2, 6)), ("hamming", 6)],
+)
 def test_the_rule_is_near_the_best_temperature(objective: str, n_classes: int) -> None:
     X, y = make_classification(
         4_000, 20, n_informative=8, n_classes=n_classes, flip_y=0.1, random_state=0
     )
     step = 1.0 if objective == "bagging" else 0.3
     settings: dict[str, Any] = {"learner": "tree:n_leaves=16", "learning_rate": step}
-    model = BoostSampleClassifier(n_rounds=150, objective=objective, random_state=0, **settings)
+    if objective == "hamming":
+        settings |= {"code": "dense:30", "decoding": "hamming"}
+    else:
+        settings["objective"] = objective
+    model = BoostSampleClassifier(n_rounds=150, random_state=0, **settings)
     scores = model.fit(X[:2_000], y[:2_000]).decision_function(X[2_000:]).reshape(2_000, -1)
 
     def loss(temperature: float) -> float:

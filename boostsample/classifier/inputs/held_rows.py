@@ -17,6 +17,7 @@ from boostsample.errors import DataError, SettingError
 from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.scoring import TermArrays
+from boostsample.objective import AdaBoostMH, Objective
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.registry import make_objective
@@ -248,8 +249,7 @@ class HeldScores:
 
     Rows of several parts have the scores of the member that leaves them out; rows of one part the
     mean of all members. `largest`, the sum of alpha, and `edges` are means over the members.
-    `scores` are those of classes or labels, float64 (n, K), decoded if there is a `code`;
-    `resamples` is as of the objective.
+    `scores` are those of classes or labels, float64 (n, K), decoded if there is a `code`.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class HeldScores:
         *parts: NDArray[np.int64],
         threads: Threads | None = None,
         code: OutputCode | None = None,
-        resamples: bool = False,
+        objective: Objective | None = None,
     ) -> None:
         held = np.concatenate(parts)
         ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
@@ -268,12 +268,13 @@ class HeldScores:
             for part, place in zip(parts, itertools.pairwise(ends), strict=True)
         ]
         self.labels, self.weight = rows.labels[held], rows.weight[held]
-        self._code = code
+        self.code = code
         n_scores = self.labels.shape[1] if code is None else code.n_bits
         self._scores: NDArray[np.float64] = np.zeros((self.labels.shape[0], n_scores))
         self._decoded: NDArray[np.float64] | None = None
         self.threads = Threads(1) if threads is None else threads
-        self.largest, self.resamples = rows.largest, resamples
+        self.largest = rows.largest
+        self.objective = AdaBoostMH() if objective is None else objective
         self.edges: list[float] = []
         if rows.scores is not None:
             self._scores += rows.scores[held]
@@ -281,10 +282,10 @@ class HeldScores:
     @property
     def scores(self) -> NDArray[np.float64]:
         """The scores so far."""
-        if self._code is None:
+        if self.code is None:
             return self._scores
         if self._decoded is None:
-            self._decoded = self._code.decode(self._scores)
+            self._decoded = self.code.decode(self._scores)
         return self._decoded
 
     def add(self, *rounds: Round) -> None:

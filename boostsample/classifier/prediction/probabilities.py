@@ -21,10 +21,11 @@ classes and for several labels, the order of the rows.
   rounds, the largest score that the model can give; G the mean edge of the last quarter of the
   rounds; K the number of classes or labels. A sum of real values is far above the scores of all
   rows: for objectives with real values it is T = 6.1 A^0.73 K^-0.33 N^-0.39, at least 1, with N
-  training rows. For bagging T = A: the logit is twice the mean vote. docs/probabilities.md has the
-  measurements that the rules were fitted to.
+  training rows. For bagging T = A: the logit is twice the mean vote. For the B bits of a code that
+  the decoding ``hamming`` counts, T = 0.22 B. docs/probabilities.md has the measurements that the
+  rules were fitted to.
 - `best_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.25),
-  with the first rule or that of bagging, which are off by a factor of about exp(0.5). Like Platt's
+  with any rule but that of real values; they are off by a factor of about exp(0.5). Like Platt's
   targets (1999), the true class of each of n rows counts as (n + 1) / (n + 1.3), and the other
   classes share the rest: as if 0.3 rows more were wrong. T is so high that no logit of these rows
   is above 20. Platt's sigmoids would fit 2 numbers and isotonic regression a function for each
@@ -60,6 +61,7 @@ from boostsample.kernels.class_odds import PART, temperature_slopes
 from boostsample.labels import classify
 from boostsample.models.model import Model
 from boostsample.objective import Objective, RealObjective
+from boostsample.output_codes import OutputCode
 from boostsample.rows.weights import initial_weights
 from boostsample.threads import Threads
 
@@ -240,6 +242,7 @@ def rule_temperature(
     multi_label: bool,
     objective: Objective,
     n_rows: int,
+    code: OutputCode | None = None,
 ) -> float:
     """The temperature of the rule above, of 1 if all scores or last edges are 0.
 
@@ -247,11 +250,12 @@ def rule_temperature(
     `n_rows` rows. At least 1 for several labels, since less would magnify the offsets. At least so
     high that no logit of a label of any row is above 30; with real values, at half of `largest`.
     """
+    rule, score = _rule(largest, edges, offsets, multi_label, objective, code), largest
+    if _counts_bits(code):
+        return rule
     if isinstance(objective, RealObjective):
         rule = 6.1 * largest**0.73 * max(offsets.size, 2) ** -0.33 * n_rows**-0.39
         rule, score = max(rule, 1.0), 0.5 * largest
-    else:
-        rule, score = _rule(largest, edges, offsets, multi_label, objective.resamples), largest
     return _ordered(rule, score / _LARGEST_LOGIT, offsets / _LARGEST_LOGIT, multi_label)
 
 
@@ -260,10 +264,13 @@ def _rule(
     edges: Sequence[float],
     offsets: NDArray[np.float64],
     multi_label: bool,
-    resamples: bool,
+    objective: Objective,
+    code: OutputCode | None,
 ) -> float:
-    """The rule for objectives with votes; `resamples` for bagging."""
-    if resamples:
+    """The rules but for real values."""
+    if code is not None and _counts_bits(code):
+        return 0.22 * code.n_bits
+    if objective.resamples:
         return largest or 1.0
     last = edges[-max(1, len(edges) // 4) :]
     edge = math.fsum(last) / len(last)
@@ -272,6 +279,10 @@ def _rule(
         rule = 1.1 * largest**0.73 * edge**0.29 * max(offsets.size, 2) ** -0.45
         rule = max(rule, 1.0) if multi_label else rule
     return rule
+
+
+def _counts_bits(code: OutputCode | None) -> bool:
+    return code is not None and code.decoding == "hamming"
 
 
 def _ordered(
@@ -298,7 +309,7 @@ def best_temperature(
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
-    rule = _rule(held.largest, held.edges, offsets, multi_label, held.resamples)
+    rule = _rule(held.largest, held.edges, offsets, multi_label, held.objective, held.code)
     distance = float(held.weight.mean()) / _SPREAD**2
     shifts = np.full(n, np.nan) if shifts is None else shifts
 
