@@ -208,11 +208,11 @@ def missing(
             yield split, name, library
 
 
-def measure_contest(folder: Path, target: Path, libraries: list[str]) -> None:
+def measure_contest(folder: Path, target: Path) -> None:
     """Measure the tables of the contest that the file does not have yet."""
     sets = contest_sets(folder)
     indicators = {name: n_indicators(of_set.load(None).X) for name, of_set in sets.items()}
-    for split, name, library in missing(target, sets, libraries):
+    for split, name, library in missing(target, sets, [*LIBRARIES]):
         row = measure_one(name, library, split, *rows_of(sets[name], None, split))
         row["indicators"] = indicators[name]
         markdown.write_rows(target, [row], mode="a")
@@ -392,7 +392,6 @@ def main() -> None:
     real = kinds.add_parser("contest")
     real.add_argument("folder", type=Path)
     real.add_argument("-o", "--output", type=Path, required=True)
-    real.add_argument("--libraries", default=",".join(LIBRARIES))
     show = kinds.add_parser("print")
     show.add_argument("file", type=Path)
     options = parser.parse_args()
@@ -405,7 +404,7 @@ def main() -> None:
         row = measure_one(options.name, options.library, options.split, rows, test_rows)
         sys.stdout.write(json.dumps(row) + "\n")
     elif options.what == "contest":
-        measure_contest(options.folder, options.output, options.libraries.split(","))
+        measure_contest(options.folder, options.output)
     else:
         figures = read(options.file)
         shown, of_contest = set(figures["library"]), not set(figures["data"]) <= set(SETS)

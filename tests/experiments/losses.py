@@ -45,13 +45,10 @@ HANGS = 180.0  # seconds after which a run is taken to hang, and ended
 
 
 class Trial:
-    def __init__(
-        self, folder: Path, commands: Commands, cluster: Cluster, command: list[str], seed: int
-    ) -> None:
+    def __init__(self, folder: Path, commands: Commands, cluster: Cluster, seed: int) -> None:
         self._folder = folder
         self._commands = commands
         self._cluster = cluster
-        self._command = command
         self._rng = np.random.default_rng(seed)
         self._usual: dict[bool, float] = {}
         self.whole: dict[str, Any] = {}
@@ -61,7 +58,7 @@ class Trial:
 
     def _args(self, folder: Path, loky: bool) -> list[str]:
         backend = "loky" if loky else self._cluster.address.replace("tcp://", "dask://")
-        return [*self._command, "--backend", backend, "--jobs", "3", "--results", str(folder)]
+        return [*COMMAND, "--backend", backend, "--jobs", "3", "--results", str(folder)]
 
     def _disturbed(
         self, disturb: Callable[[int], None], loky: bool = False
@@ -210,7 +207,6 @@ def main() -> int:
     )
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(DISTURBANCES))
     parser.add_argument("--times", type=int, default=10)
-    parser.add_argument("--command", default=" ".join(COMMAND), help="[default: %(default)s]")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     unknown = set(options.kinds) - set(DISTURBANCES)
@@ -221,10 +217,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(folder / "cache")
-        command = options.command.split()
-        warm_up = [*command, "--results", str(folder / "warm-up")]
+        warm_up = [*COMMAND, "--results", str(folder / "warm-up")]
         with Commands(folder, warm_up, HANGS) as commands, Cluster(folder) as cluster:
-            trial = Trial(folder, commands, cluster, command, options.seed)
+            trial = Trial(folder, commands, cluster, options.seed)
             for kind in options.kinds or DISTURBANCES:
                 delays, wrong = [], 0
                 for time_no in range(options.times):

@@ -104,16 +104,6 @@ def test_metrics_of_labels_are_their_definitions(n_labels: int, top: int) -> Non
     assert computed == pytest.approx(naive_labels(scores, y), abs=1e-12)
 
 
-@pytest.mark.parametrize("top", [1, 3, 1000])
-def test_metrics_of_labels_are_those_of_scikit_learn(top: int) -> None:
-    scores, y = labels(60, 5, top, top)
-    scores, y = scores[1:], y[1:]  # it counts the first row, which has no label
-    scores, y = scores[y.any(axis=1)], y[y.any(axis=1)]
-    assert coverage(scores, y) == pytest.approx(metrics.coverage_error(y, scores) - 1)
-    precision = metrics.label_ranking_average_precision_score(y, scores)
-    assert average_precision(scores, y) == pytest.approx(precision)
-
-
 def test_labels_by_hand() -> None:
     """Ranks of true labels: 1 and 4; 2; 1, 2 and 3, all true."""
     scores = np.array([[9.0, 3.0, 2.0, 1.0], [1.0, 5.0, 4.0, 0.0], [3.0, 2.0, 1.0, 0.0]])

@@ -144,9 +144,9 @@ def test_svmlight_files_are_read_by_scikit_learn(tmp_path: Path) -> None:
     np.testing.assert_array_equal(y, 2 * split.y - 1)
 
 
-def with_missing(seed: int = 0) -> tuple[Any, Any, Any]:
+def with_missing() -> tuple[Any, Any, Any]:
     """A table with a missing value in fifty, constant in one column; its imputed, standard form."""
-    split = additive(seed)
+    split = additive(0)
     X = split.X[:, :700].copy()
     X[np.random.default_rng(1).random(X.shape) < 0.02] = np.nan
     X[:, 5] = 1.0

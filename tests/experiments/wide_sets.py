@@ -67,13 +67,11 @@ def bladder(data_dir: str | None, seed: int) -> WideSplit:
     return split_rows(X.astype(np.float32), y, seed, None, test_size=0.25)
 
 
-def phenotypes(
-    data_dir: str | None, seed: int, n_causal: int, heritability: float, test_size: float = 0.25
-) -> WideSplit:
+def phenotypes(data_dir: str | None, seed: int, n_causal: int, heritability: float) -> WideSplit:
     """The genotypes with cases that are drawn anew for each seed."""
     alleles = classifier_sets.genotypes(data_dir).X
     y, causal = liability_labels(alleles, n_causal, heritability, seed)
-    return split_rows(alleles, y, seed, causal, test_size=test_size)
+    return split_rows(alleles, y, seed, causal, test_size=0.25)
 
 
 def liability_labels(

@@ -111,8 +111,6 @@ def test_faults_name_file_and_line(cli: CommandLine) -> None:
     assert "No such file" in cli.refused(*args, "gone.py:Mine")
     Path("broken.py").write_text("\n1 / 0\n", "utf-8")
     assert "line 2: ZeroDivisionError" in cli.refused(*args, "broken.py:Mine")
-    faulty = STRATEGY.replace("step.rng", "step.no_rng").replace("choose(self, step)", "start(*_)")
-    Path("faulty.py").write_text(faulty, "utf-8")
     assert not Path("new").exists()
 
 

@@ -269,13 +269,11 @@ def test_variants_and_genes(text: str, shape: Any, classes: tuple[str, ...]) -> 
             "x.npz cannot be read, it is damaged or in another format",
         ),
         ("both.npz:label=two.txt", SettingError, "both.npz has the labels y; leave out the label"),
-        ("lil.npz:label=two.txt", DataError, "the format must be one of csr, csc, bsr, coo, dia"),
     ],
 )
 def test_wrong_labels_of_matrices(text: str, error: type[Exception], says: str) -> None:
     sparse.save_npz("x.npz", sparse.csr_array(X))
     np.savez("both.npz", X=X, y=Y)
-    np.savez("lil.npz", format="lil", shape=X.shape, data=X)
     Path("two.txt").write_text("a\nb\n")
     refused(error, says, load_dataset, text)
 

@@ -122,14 +122,12 @@ def test_without_cells_the_means_so_far_are_drawn() -> None:
 NAMES = ("pixels", "edges", "sums")
 
 
-def runs_of_families(
-    lengths: dict[str, tuple[int, ...]], names: tuple[str, ...] = NAMES
-) -> list[Run]:
+def runs_of_families(lengths: dict[str, tuple[int, ...]]) -> list[Run]:
     """Made-up runs: rounds of each repetition of each strategy, families drawn at random."""
     rng = np.random.default_rng(0)
-    sizes = [[name, 10 * k + 10] for k, name in enumerate(names)]
+    sizes = [[name, 10 * k + 10] for k, name in enumerate(NAMES)]
     return [
-        made_run({"family": rng.integers(len(names), size=n)}, n, label, repetition, sizes)
+        made_run({"family": rng.integers(len(NAMES), size=n)}, n, label, repetition, sizes)
         for label, rounds in lengths.items()
         for repetition, n in enumerate(rounds)
     ]
@@ -174,9 +172,7 @@ def test_families_have_one_colour_in_all_panels_and_the_legend() -> None:
 # ------------------------------------------------------------------------------------ features
 
 
-def runs_of_features(
-    lengths: dict[str, tuple[int, ...]], n_features: int = 7, learner: str = "stump"
-) -> list[Run]:
+def runs_of_features(lengths: dict[str, tuple[int, ...]], n_features: int = 7) -> list[Run]:
     """Made-up runs of one or two searches a round, whose features are drawn at random."""
     rng = np.random.default_rng(0)
     families = [["a", 3], ["b", n_features - 3]]
@@ -186,7 +182,7 @@ def runs_of_features(
             searches = rng.integers(1, 3, size=n_rounds)
             features = rng.integers(n_features, size=searches.sum()).astype(np.uint8)
             arrays = {"feature": features, "searches": searches}
-            runs.append(made_run(arrays, n_rounds, label, repetition, families, learner))
+            runs.append(made_run(arrays, n_rounds, label, repetition, families))
     return runs
 
 

@@ -161,7 +161,6 @@ def test_a_budget_that_varies_is_never_an_equal_one(data: Dataset) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"budget": "2N:rising"}, "unknown kind of a budget 'rising' .*known: growing, shrinking"),
         ({"budget": "2N:growing", "marks": (1,)}, "at least 2 looks and 2 rounds, got 2 and 1"),
         ({"budget": "2N:growing", "tune": True}, "at equal budgets, got 2N:growing and a tuning"),
     ],

@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,6 @@ from boostsample.experiments.cells.cell_file import Cell
 from boostsample.experiments.cells.store import FolderStore, Store
 from boostsample.experiments.cells.tasks import CellTask
 from boostsample.experiments.cells.training import TrainingWatch, train_cell
-from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant
 from boostsample.experiments.results.read_folder import read_results
 from boostsample.experiments.run import backends as backends_module
@@ -244,14 +244,7 @@ def test_a_cell_that_kills_its_workers_is_named(tmp_path: Path) -> None:
 
 def test_a_fault_in_another_process_is_told_as_it_is() -> None:
     prepared = prepared_thirds(5, 1)
-    wrong = Prepared(
-        prepared.data,
-        prepared.plan,
-        prepared.families,
-        (Variant("laminating", {"n_features": 3}),),
-        prepared.splits,
-        (),
-    )
+    wrong = replace(prepared, variants=(Variant("laminating", {"n_features": 3}),))
     with open_backend("loky", 1) as backend, pytest.raises(SettingError, match="power of two"):
         compare_all([wrong], Store(), backend)
 

@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
 from boostsample.errors import DataError, ShardError
 from boostsample.experiments.cells.store import FolderStore, Store
-from boostsample.experiments.cells.training import TrainingSplit
 from boostsample.experiments.run.backends import Backend
 from boostsample.experiments.run.comparison import Schedule, compare_all, open_backend
 from tests.experiments.cluster import Cluster
@@ -69,21 +69,15 @@ def test_a_killed_worker_costs_no_cell(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prepared = prepared_thirds(300, 4)
-    splits: list[int] = []
-    make = Schedule._split
-
-    def counted(self: Schedule, *arguments: Any) -> TrainingSplit:
-        splits.append(1)
-        return make(self, *arguments)
-
-    monkeypatch.setattr(Schedule, "_split", counted)
+    splits = create_autospec(Schedule._split, side_effect=Schedule._split)
+    monkeypatch.setattr(Schedule, "_split", splits)
     with open_backend(address_of(cluster), None) as backend:
         wait_for_workers(backend, 2)
         kill = Once(lambda: cluster.lose(cluster.workers[0]))
         found = compare_all([prepared], FolderStore(tmp_path), backend, kill)
         assert kill.called
         assert backend.n_workers == 1
-    assert len(splits) == 4
+    assert splits.call_count == 4
     assert timeless(found) == rows_of_threads(prepared)
 
 

@@ -213,9 +213,8 @@ MADE = [
 
 
 def test_columns_follow_the_choice() -> None:
-    def columns(*wanted: str, charged: bool = True) -> tuple[str, ...]:
-        table = result_table(MADE[:1], "loss", charged=charged, strategies=wanted)[0]
-        return table.header[1:]
+    def columns(*wanted: str) -> tuple[str, ...]:
+        return result_table(MADE[:1], "loss", strategies=wanted)[0].header[1:]
 
     assert columns("ucb", "full") == ("ucb", "full")
     assert columns("full", "ucb*") == ("full", "ucb*", "ucb* charged")
@@ -494,10 +493,8 @@ def test_every_format_takes_several_tables(table: ScoreTable, name: str) -> None
 @pytest.mark.parametrize(
     ("values", "cell"),
     [
-        ([-0.33, -0.35], "-0.34 (0.01)"),
         ([1.0, 2.0, 3.0], "2.00 (1.00)"),  # n - 1 under the sum
         ([-0.001, -0.001], "0.00 (0.00)"),
-        ([], "n/a"),
         ([math.nan, 1.0], "nan (nan)"),
     ],
 )
