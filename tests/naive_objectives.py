@@ -9,6 +9,7 @@ classifier, W+ and W- of a cell and label, Z, and y_il as Y_i[l].
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -65,7 +66,7 @@ class NaiveBooster:
         learning_rate: float = 1.0,
         groups: NDArray[Any] | None = None,
     ) -> None:
-        self.bins, self._in_bin = np.asarray(bins), dict[int, scipy.sparse.csr_array]()
+        self.bins = np.asarray(bins)
         self.Y = np.asarray(Y, np.float64)
         self.n_examples, self.n_labels = self.Y.shape
         self.learning_rate = learning_rate
@@ -110,31 +111,32 @@ class NaiveBooster:
         criterion = self.cut_criterion if inside is None else self.split_criterion
         return float(criterion(*sides))
 
-    def in_bin(self, feature: int) -> scipy.sparse.csr_array:
-        """1 where an example is in a bin, else 0: (n_bins, N)."""
-        if feature not in self._in_bin:
-            places = self.bins[:, feature], np.arange(self.n_examples)
-            self._in_bin[feature] = scipy.sparse.csr_array((np.ones(self.n_examples), places))
-        return self._in_bin[feature]
-
-    def criteria(self, feature: int, inside: NDArray[np.bool_] | None = None) -> Array:
-        """Criterion of every threshold 1, 2, ... up to the largest bin in use."""
-        column, rows = self.bins[:, feature], self.search_rows()
-        if inside is not None:
-            column, rows = column[inside], rows * inside[:, None]
-        if not column.size:
-            return np.empty(0)
-        by_bin = (self.in_bin(feature) @ rows)[: int(column.max()) + 1]
-        below = np.cumsum(by_bin, axis=0)[:-1]
-        criterion = self.cut_criterion if inside is None else self.split_criterion
-        return criterion(below, by_bin.sum(axis=0) - below)
+    @functools.cached_property
+    def in_bin(self) -> scipy.sparse.csr_array:
+        """1 where an example is in a bin of a feature, else 0: (F n_bins, N)."""
+        n_features, n_bins = self.bins.shape[1], int(self.bins.max()) + 1
+        places = np.arange(n_features) * n_bins + self.bins, np.arange(self.n_examples)[:, None]
+        at = [place.ravel() for place in np.broadcast_arrays(*places)]
+        shape = n_features * n_bins, self.n_examples
+        return scipy.sparse.csr_array((np.ones(self.bins.size), at), shape)
 
     def best_criterion(self, inside: NDArray[np.bool_] | None = None) -> float:
-        """Largest criterion of all features and thresholds; -inf without a threshold."""
-        best = -math.inf
-        for feature in range(self.bins.shape[1]):
-            best = max([best, *self.criteria(feature, inside).tolist()])
-        return best
+        """Largest criterion of all features and thresholds; -inf without a threshold.
+
+        Thresholds of a feature are 1, 2, ... up to its largest bin in use.
+        """
+        rows, used = self.search_rows(), self.bins
+        if inside is not None:
+            rows, used = rows * inside[:, None], used[inside]
+        if not used.size:
+            return -math.inf
+        by_bin = self.in_bin @ rows
+        by_bin = by_bin.reshape(self.bins.shape[1], -1, rows.shape[1])
+        below = np.cumsum(by_bin, axis=1)[:, :-1]
+        criterion = self.cut_criterion if inside is None else self.split_criterion
+        criteria = criterion(below, by_bin.sum(axis=1, keepdims=True) - below)
+        thresholds = np.arange(1, below.shape[1] + 1)
+        return float(criteria[thresholds <= used.max(axis=0)[:, None]].max(initial=-math.inf))
 
     # ------------------------------------------------------------------------- rounds
 
