@@ -118,8 +118,9 @@ class BoostSampleClassifier(
         mean of theirs. All have the number of rounds, up to 200, whose smoothed `eval_metric` is
         best on the rows that each has left out; see `early_stopping`. Above 20,000 rows, or 5,000
         of more than 3,000 features, with `X_val` or with `max_model_features`, it is one model with
-        `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20 rows
-        or `init_model`, which may know all of them, one of 100 rounds.
+        `early_stopping`, of more than 3,000 features of up to 1,000 rounds; with fewer than 20
+        rows, or `init_model`, which may know all of them, one of 100 rounds, unless `calibration`
+        "temperature" holds rows out.
     budget : int, str or None, default None
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None with the strategy "auto" is, for F up to 100 features,
@@ -455,7 +456,8 @@ class BoostSampleClassifier(
             n_members = 1 if limited else committee_size(rows.train.size, n_features)
             if n_members > 1:
                 rows = rows.left_out(n_members, stream, multi_label)
-            elif rows.train.size >= FEWEST_ROWS:
+            one_model = n_members == 1 and rows.train.size >= FEWEST_ROWS
+            if one_model or (validates and not rows.held):
                 rows = rows.split(self.validation_fraction, stream, multi_label)
         elif validates:
             rows = rows.split(self.validation_fraction, stream, multi_label)

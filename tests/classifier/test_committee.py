@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from boostsample import BoostSampleClassifier, SettingError
+from boostsample import BoostSampleClassifier, DataError, SettingError
 from boostsample.classifier.fit_run import fit_seed, split_stream
 from boostsample.classifier.inputs.held_rows import FitRows, folds
 from boostsample.classifier.prediction.probabilities import best_temperature, probabilities
@@ -139,6 +139,19 @@ def test_one_model_with_held_out_rows(
     assert model.n_rounds_ == stopped.n_rounds_
     assert model.temperature_ == stopped.temperature_
     np.testing.assert_array_equal(model.decision_function(X), stopped.decision_function(X))
+
+
+def test_a_temperature_of_held_out_rows_has_some_of_few_rows() -> None:
+    X = np.arange(19.0).reshape(-1, 1)
+    y = np.arange(19) % 2
+    settings: dict[str, Any] = {"calibration": "temperature", "random_state": 0}
+    model = BoostSampleClassifier(**settings).fit(X, y)
+    stopped = BoostSampleClassifier(**settings, early_stopping=True).fit(X, y)
+    assert np.count_nonzero(model.example_weights_ == 0.0) == 2
+    np.testing.assert_array_equal(model.predict_proba(X), stopped.predict_proba(X))
+    # One row of each class stays with all members.
+    with pytest.raises(DataError, match=r"validation_fraction=0.1 of 20 rows must leave rows of"):
+        BoostSampleClassifier(**settings).fit(np.arange(20.0).reshape(-1, 1), np.arange(20))
 
 
 def test_too_few_rows_have_a_hundred_rounds() -> None:
