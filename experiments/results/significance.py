@@ -174,13 +174,13 @@ def friedman(scores: ArrayLike) -> tuple[float, float]:
     return float(friedman_test.statistic), float(friedman_test.pvalue)
 
 
-def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> float:
-    """Nemenyi's critical difference of the mean ranks of two methods.
+def critical_difference(n_methods: int, n_data: int) -> float:
+    """Nemenyi's critical difference of the mean ranks of two methods at `LEVEL`.
 
     CD = q sqrt(k (k + 1) / (6 N)), q the studentized range statistic divided by sqrt(2) [D06 sec.
     3.2.2].
 
-    SettingError unless there are k >= 2 methods, N >= 2 data sets, and a level between 0 and 1.
+    SettingError unless there are k >= 2 methods and N >= 2 data sets.
 
     >>> round(critical_difference(4, 14), 2)
     1.25
@@ -189,9 +189,7 @@ def critical_difference(n_methods: int, n_data: int, level: float = LEVEL) -> fl
 
     check_integer("n_methods", n_methods, 2)
     check_integer("n_data", n_data, 2)
-    if not 0 < level < 1:
-        raise SettingError(f"level must be between 0 and 1, got {level}")
-    quantile = float(studentized_range.ppf(1 - level, n_methods, math.inf)) / math.sqrt(2)
+    quantile = float(studentized_range.ppf(1 - LEVEL, n_methods, math.inf)) / math.sqrt(2)
     return quantile * math.sqrt(n_methods * (n_methods + 1) / (6 * n_data))
 
 
