@@ -19,8 +19,7 @@ from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction.held_importances import held_importances
 from boostsample.experiments.commands.cli import main
 from boostsample.experiments.fitting import table_models
-from boostsample.experiments.fitting.held_out_report import Evaluation
-from boostsample.experiments.fitting.table_models import TrainingTable, held_out_score
+from boostsample.experiments.fitting.table_models import Evaluation, TrainingTable, held_out_score
 from boostsample.experiments.plots.explained import reliability_figure
 from tests.churn import NOISE, USEFUL, churn_table
 from tests.experiments.conftest import CommandLine
