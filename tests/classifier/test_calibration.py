@@ -53,8 +53,7 @@ def naive_rule(
     edge = sum(edges[-n_last:]) / n_last
     n_classes = 2 if len(offsets) == 1 else len(offsets)
     rule = 1.1 * largest**0.73 * edge**0.29 / n_classes**0.45
-    if multi_label and rule < 1:
-        rule = 1.0
+    rule = max(rule, 1.0 if multi_label else 1 - edge / 0.3)
     if len(offsets) > 1 and not multi_label:
         return float(rule)
     return float(max(rule, (2 * largest + max(abs(offsets))) / most))
@@ -112,7 +111,7 @@ def test_it_is_that_of_a_general_search(n_classes: int, scale: float, objective:
         assert best_temperature(held, zeros, False, start) == pytest.approx(expected, rel=2e-3)
 
 
-@pytest.mark.parametrize("edges", [[0.3], [0.9, 0.2, 0.4], [0.9] * 7 + [0.2, 0.4]])
+@pytest.mark.parametrize("edges", [[0.3], [0.9, 0.2, 0.4], [0.9] * 7 + [0.2, 0.4], [0.9, 1e-9]])
 @pytest.mark.parametrize("largest", [0.3, 40.0, 1e9])
 def test_the_rule(edges: list[float], largest: float) -> None:
     for offsets, multi_label in ((np.zeros(1), False), (np.zeros(5), False), (np.ones(3), True)):
@@ -169,6 +168,23 @@ def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     assert losses[0] < losses[1]
     own = BoostSampleClassifier(calibration="temperature", **settings).fit(X[:800], y[:800])
     assert own.temperature_ not in (1.0, model.temperature_, rule.temperature_)
+
+
+@pytest.mark.parametrize("objective", ["mh", "real-mh", "samme", "gentle"])
+@pytest.mark.parametrize("early", [False, True])
+def test_probabilities_of_converged_models_are_frequencies(objective: str, early: bool) -> None:
+    """A constant column and one of two values: nothing is left after a few rounds."""
+    X = np.zeros((400, 2))
+    X[200:, 1] = 1
+    y = np.arange(400) % 10 < np.where(X[:, 1], 7, 2)
+    model = BoostSampleClassifier(
+        n_rounds=100, objective=objective, early_stopping=early, random_state=0
+    )
+    chances = model.fit(X, y).predict_proba([[0, 0], [0, 1]])[:, 1]
+    np.testing.assert_allclose(chances, [0.2, 0.7], atol=0.06)
+    few = BoostSampleClassifier(n_rounds=50, objective=objective, random_state=0)
+    constant = few.fit(X[:, :1], np.arange(400) % 5 == 0).predict_proba([[0]])
+    np.testing.assert_allclose(constant, [[0.8, 0.2]], atol=0.03)
 
 
 def test_the_largest_values_of_cells_do_not_bound_the_temperature() -> None:

@@ -19,11 +19,12 @@ classes and for several labels, the order of the rows.
 
 - `rule_temperature` needs no rows: T = 1.1 A^0.73 G^0.29 K^-0.45. A is the sum of alpha over the
   rounds, the largest score that the model can give; G the mean edge of the last quarter of the
-  rounds; K the number of classes or labels. A sum of real values is far above the scores of all
-  rows: for objectives with real values it is T = 6.1 A^0.73 K^-0.33 N^-0.39, at least 1, with N
-  training rows. For bagging T = A: the logit is twice the mean vote. For the B bits of a code that
-  the decoding ``hamming`` counts, T = 0.22 B. docs/probabilities.md has the measurements that the
-  rules were fitted to.
+  rounds; K the number of classes or labels. T is at least 1 - G / 0.3: where no edge is left, the
+  scores minimise the loss, and T = 1. A sum of real values is far above the scores of all rows: for
+  objectives with real values it is T = 6.1 A^0.73 K^-0.33 N^-0.39, at least 1, with N training
+  rows. For bagging T = A: the logit is twice the mean vote. For the B bits of a code that the
+  decoding ``hamming`` counts, T = 0.22 B. docs/probabilities.md has the measurements that the rules
+  were fitted to.
 - `best_temperature` minimises the log loss of held-out rows plus (log T - log rule)^2 / (2 * 0.25),
   with any rule but that of real values; they are off by a factor of about exp(0.5). Like Platt's
   targets (1999), the true class of each of n rows counts as (n + 1) / (n + 1.3), and the other
@@ -277,7 +278,7 @@ def _rule(
     rule = 1.0
     if largest > 0.0 and edge > 0.0:
         rule = 1.1 * largest**0.73 * edge**0.29 * max(offsets.size, 2) ** -0.45
-        rule = max(rule, 1.0) if multi_label else rule
+        rule = max(rule, 1.0 if multi_label else 1.0 - edge / 0.3)
     return rule
 
 
