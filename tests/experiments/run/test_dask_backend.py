@@ -180,7 +180,7 @@ OTHER_NUMERICS = (
 
 
 def test_a_worker_of_other_versions_ends_the_run(cluster: Cluster, tmp_path: Path) -> None:
-    prepared = prepared_thirds(5, 2)
+    prepared = prepared_thirds(300, 2)  # none of three workers comes too late for a cell
     cluster.add(OTHER_NUMERICS)
     cluster.wait()
     with open_backend(address_of(cluster), None) as backend:
