@@ -38,7 +38,7 @@ from boostsample.experiments.tables.tables import Table
 from boostsample.families import Columns
 from boostsample.labels import classify, encode
 from boostsample.loop.booster import Booster
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.names import Alternatives
 from boostsample.registry import default_families
 from boostsample.threads import n_threads

@@ -35,12 +35,12 @@ from boostsample.checks import (
 )
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, unknown
-from boostsample.formats.hdf5_heaps import check_heaps
 from boostsample.formats.hdf5_members import (
     FileStamp,
     attribute,
     check_dataset,
     check_encoding,
+    check_heaps,
     check_memory,
     file_stamp,
     member,

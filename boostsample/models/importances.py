@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from boostsample.banks.bank import Bank
 from boostsample.checks import check_integer
 from boostsample.errors import SettingError, printable
-from boostsample.models.model import Model
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import Model, TermArrays
 from boostsample.objective import Objective
 from boostsample.records import Round, Term
 from boostsample.rows.weights import FULL_STEP, StepSize

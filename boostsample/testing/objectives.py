@@ -17,8 +17,7 @@ from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.learner import EDGE_GAP
 from boostsample.loop.booster import Booster, plain_setting
 from boostsample.loop.target_search import LEAST_BUDGET
-from boostsample.models.model import Model, model_arrays, model_of_arrays
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import Model, TermArrays, model_arrays, model_of_arrays
 from boostsample.objective import Objective, RealObjective
 from boostsample.records import Round
 from boostsample.registry import make_strategy

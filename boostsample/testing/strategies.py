@@ -27,7 +27,7 @@ from boostsample.learner import EDGE_GAP, Learner, Targets
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.loop.target_search import LEAST_BUDGET
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.records import Round
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.rows.weights import initial_weights

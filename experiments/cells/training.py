@@ -29,7 +29,7 @@ from boostsample.loop.numerics import NUMERICS
 from boostsample.loop.round_budgets import EQUAL
 from boostsample.loop.run_file import RunFile, start_of
 from boostsample.loop.run_limits import RunLimits
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.objectives.classes import OneClass
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term

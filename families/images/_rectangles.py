@@ -152,7 +152,7 @@ def plan_rectangle_sums(
     are faster, or sums could exceed int32.
     """
     # Imported here, because the kernels import numba.
-    from boostsample.kernels.pixel_sums import sum_rectangles
+    from boostsample.kernels.images import sum_rectangles
 
     top, bottom, left, right, _, weight = rectangles.T
     areas = (bottom - top) * (right - left)

@@ -108,7 +108,7 @@ class Fourier(ImageFamily):
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels of the wanted channels; sums over columns, then over rows."""
         # Imported here, because the kernels import numba.
-        from boostsample.kernels.fourier import FourierGroups, fourier_coefficients
+        from boostsample.kernels.images import FourierGroups, fourier_coefficients
 
         down, across, component, channel = self._members(features)
         channels, plane = np.unique(channel, return_inverse=True)

@@ -156,7 +156,7 @@ class GradientHistograms(RectangleFamily):
     ) -> tuple[NDArray[np.intp], Fill] | None:
         """Votes of the pixels of few rectangles, without tables."""
         # Imported here, because the kernels import numba.
-        from boostsample.kernels.pixel_sums import sum_gradient_votes
+        from boostsample.kernels.images import sum_gradient_votes
 
         top, bottom, left, right, channel, orientation = self.members(features)
         areas = (bottom - top) * (right - left)
@@ -185,7 +185,7 @@ class GradientHistograms(RectangleFamily):
     def plan(self, features: NDArray[np.intp]) -> tuple[NDArray[np.intp], Fill]:
         """All pixels up to the one after the rectangles' last corners; a table an orientation."""
         # Imported here, because the kernels import numba.
-        from boostsample.kernels.gradients import gradient_sums
+        from boostsample.kernels.images import gradient_sums
 
         members = self.members(features)
         height, width = int(members.bottom.max()), int(members.right.max())

@@ -108,7 +108,7 @@ class Opponent(ImageFamily):
     ) -> tuple[NDArray[np.intp], Fill] | None:
         """As `plan`, with opponents in int16."""
         # Imported here, because the kernels import numba.
-        from boostsample.kernels.pixel_sums import mix_colours
+        from boostsample.kernels.images import mix_colours
 
         planned = self._inner.plan_integers(features, 4 * largest)
         if planned is None or 4 * largest >= 2**15:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.classifier.selection_bounds import (
+from boostsample.classifier.stable_selection import (
     concave_tail,
     expected_false,
     needed_shares,

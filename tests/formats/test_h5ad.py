@@ -23,7 +23,7 @@ from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError
 from boostsample.formats import h5ad as module
 from boostsample.formats.h5ad import AnnotatedTable, read_h5ad, table_of_anndata
-from boostsample.formats.hdf5_heaps import _check_lengths, _is_endless, _is_whole
+from boostsample.formats.hdf5_members import _check_lengths, _is_endless, _is_whole
 
 FILES = Path(__file__).with_name("files")
 EXPECTED = {
@@ -364,7 +364,7 @@ def test_damaged_and_lying_files_are_refused(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("big", [2**24, 0])
 def test_the_heaps_of_whole_files_pass(big: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("boostsample.formats.hdf5_heaps._BIG", big)
+    monkeypatch.setattr("boostsample.formats.hdf5_members._BIG", big)
     for name in NAMES:
         read_h5ad(FILES / f"{name}.h5ad", "kind")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from boostsample.families import Fourier
-from boostsample.kernels import fourier as kernels
+from boostsample.kernels import images as kernels
 
 
 def naive(image: Any, down: int, across: int, component: str) -> float:
@@ -41,7 +41,7 @@ def test_coefficients(rng: np.random.Generator, shape: tuple[int, ...]) -> None:
 
 def test_values_depend_on_their_image_and_feature_only(rng: np.random.Generator) -> None:
     family = Fourier((5, 6))
-    X = rng.integers(0, 256, (2 * kernels.LANES + 3, 5, 6)).astype(np.uint8)
+    X = rng.integers(0, 256, (2 * kernels.FOURIER_LANES + 3, 5, 6)).astype(np.uint8)
     values = family.compute(X, range(family.n_features))
     assert (family.compute(X.astype(np.float32), range(family.n_features)) == values).all()
     for feature in range(family.n_features):

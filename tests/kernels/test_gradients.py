@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.gradients import LANES, gradient_sums
+from boostsample.kernels.images import GRADIENT_LANES, gradient_sums
 from tests.compiled import COMPILED
 
 #: Images of one call: fewer than, as many as and more than are handled at a time.
-COUNTS = (1, LANES - 1, LANES, 2 * LANES + 1) if COMPILED else (1, LANES + 1)
+COUNTS = (
+    (1, GRADIENT_LANES - 1, GRADIENT_LANES, 2 * GRADIENT_LANES + 1)
+    if COMPILED
+    else (1, GRADIENT_LANES + 1)
+)
 
 Rectangle = tuple[int, int, int, int, int]  # top, bottom, left, right, group
 FOUR = [[0, -7, 0, 7], [7, 0, -7, 0], [0, 7, 0, -7], [-7, 0, 7, 0]]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.kernels.pixel_sums import sum_gradient_votes, sum_rectangles
+from boostsample.kernels.images import sum_gradient_votes, sum_rectangles
 
 HEIGHT, WIDTH, CHANNELS = 5, 6, 2
 LOW = {np.uint8: 0, np.int16: -1020}

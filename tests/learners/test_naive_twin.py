@@ -21,7 +21,7 @@ from boostsample.labels import encode
 from boostsample.learner import Found, LeafLimits, Targets
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.records import Round
 from boostsample.registry import families_by_name
 from boostsample.rows.weights import initial_weights

@@ -14,7 +14,7 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.learner import EDGE_GAP, Found, LeafLimits, Learner, Targets
 from boostsample.learners import LEARNERS, Stump, alpha_of, make_learner
 from boostsample.loop.booster import Booster
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.records import Round
 from tests.problems import bank_of, noisy_labels, table
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.records import Round
 from boostsample.registry import registered_names
 from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights

@@ -16,7 +16,7 @@ from boostsample.column_table import ColumnTable, JoinedTable
 from boostsample.errors import DataError, SettingError
 from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
-from boostsample.models.scoring import TermArrays
+from boostsample.models.model import TermArrays
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
