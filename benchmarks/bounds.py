@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from benchmarks.problem import seconds_of
 from boostsample.banks.bank import Bank
-from boostsample.jit.memory import prefetch
-from boostsample.jit.vectors import LANES, add_into, load
+from boostsample.jit.vectors import LANES, add_into, load, prefetch
 from boostsample.kernels.array_layout import Rows, aligned, row_layout
 
 N_BINS = 256

@@ -47,7 +47,7 @@ from boostsample.classifier.fit_run import (
     train,
     with_callbacks,
 )
-from boostsample.classifier.init_model import InitModel
+from boostsample.classifier.fitted import InitModel
 from boostsample.classifier.inputs.fit_inputs import (
     check_fit_inputs,
     check_prediction_inputs,
@@ -76,9 +76,9 @@ from boostsample.errors import SettingError
 from boostsample.family import Family
 from boostsample.learner import Learner
 from boostsample.loop.booster import Booster
+from boostsample.loop.budgets import RunLimits
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import FitProgress
-from boostsample.loop.run_limits import RunLimits
 from boostsample.models.model import Model
 from boostsample.objective import Objective
 from boostsample.output_codes import ONE_VS_REST, make_output_code

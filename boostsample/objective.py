@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import check_number
 from boostsample.errors import DataError, SettingError, StrategyError
-from boostsample.rows.pairs import Pairs
+from boostsample.rows.derived_weights import Pairs
 from boostsample.rows.protocol import Factors
 from boostsample.rows.weights import StepSize, continued_weights
 

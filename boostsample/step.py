@@ -15,8 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.checks import check_features, check_integer, check_number
 from boostsample.errors import SettingError, StrategyError
 from boostsample.history import note_columns
-from boostsample.ledger import Ledger
-from boostsample.planning.costs import copy_cost, draw_cost, round_cost, search_cost, values_cost
+from boostsample.planning.costs import (
+    Ledger,
+    copy_cost,
+    draw_cost,
+    round_cost,
+    search_cost,
+    values_cost,
+)
 from boostsample.records import NO_FEATURES, FamilyInfo, Sample, Stumps, arrays_of, sample_members
 from boostsample.records.feature_tiles import sample_tile_members, sample_tiles
 from boostsample.rows.protocol import SampleRows, TargetRows

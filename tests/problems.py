@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.families import Columns, column_groups
 from boostsample.family import Family
-from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
+from boostsample.planning.costs import Ledger
 from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.weights import SignedWeights
 from boostsample.step import Step

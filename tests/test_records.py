@@ -7,7 +7,7 @@ import pytest
 
 from boostsample.errors import BudgetExceeded, SettingError
 from boostsample.history import HISTORY_COLUMNS, markdown_table
-from boostsample.ledger import Ledger
+from boostsample.planning.costs import Ledger
 from boostsample.step import Step
 from boostsample.strategy import FamilyInfo, Stump, sample_members
 from tests.paths import ROOT

@@ -23,8 +23,8 @@ from boostsample.column_table import chunked_width
 from boostsample.errors import DataError
 from boostsample.family import BinnedFeatures, Family, check_computed, pixel_major, read_only
 from boostsample.kernels import cuts as kernels
-from boostsample.kernels.byte_matrix import take_transposed
 from boostsample.kernels.cuts import MAX_CUTS
+from boostsample.kernels.images import take_transposed
 from boostsample.threads import n_threads
 
 SMALL_BLOCK = 1 << 23  # bytes that a block or copy may take even for a small bank

@@ -19,8 +19,7 @@ from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.checks import check_flag, check_number
 from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
-from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState
-from boostsample.classifier.init_model import InitModel
+from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
 from boostsample.classifier.inputs.fit_inputs import FitInputs
 from boostsample.classifier.inputs.held_rows import HeldScores
 from boostsample.classifier.inputs.seen_columns import check_same_names
@@ -30,11 +29,11 @@ from boostsample.files.json_text import pack_state
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster, differences
+from boostsample.loop.budgets import RunLimits
 from boostsample.loop.checkpoint import Checkpoint, checkpoint_notes
 from boostsample.loop.committee import Committee, mean_terms
 from boostsample.loop.fit_progress import FitProgress
 from boostsample.loop.run_file import RunFile
-from boostsample.loop.run_limits import RunLimits
 from boostsample.models.importances import round_falls, term_importances
 from boostsample.models.model import Model
 from boostsample.objective import AdaBoostMH, Objective

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from boostsample.dask.cluster import DaskShards
     from boostsample.loop.shard_booster import ShardBooster
     from boostsample.shards.exchange import LocalShards
-    from boostsample.shards.shard_source import (
+    from boostsample.shards.server import (
         ArraySource,
         FileSource,
         ShardData,
@@ -53,7 +53,7 @@ _NAMES_IN = {
     "dask.classifier": "DaskBoostSampleClassifier",
     "dask.cluster": "DaskShards",
     "loop.shard_booster": "ShardBooster",
-    "shards.shard_source": "ArraySource FileSource ShardData Source array_sources",
+    "shards.server": "ArraySource FileSource ShardData Source array_sources",
     "shards.exchange": "LocalShards",
 }
 _MODULE_OF = {name: module for module, names in _NAMES_IN.items() for name in names.split()}

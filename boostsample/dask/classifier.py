@@ -28,8 +28,8 @@ from boostsample.estimator import BoostSampleClassifier
 from boostsample.family import Family
 from boostsample.labels import class_values
 from boostsample.learner import Learner
+from boostsample.loop.budgets import RunLimits
 from boostsample.loop.fit_progress import FitProgress
-from boostsample.loop.run_limits import RunLimits
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.importances import model_importances, round_falls
 from boostsample.models.model import Model
@@ -64,7 +64,7 @@ class DaskBoostSampleClassifier(
         Where a worker keeps the bins of its rows: in memory, of dense rows also on disk; of sparse
         ones in memory up to 64 MiB, else "columns" bins the columns that a search asks for.
         ``reference=n`` is the number of rows that bin edges come from, 65,536 by default: see
-        `boostsample.dask.summary`.
+        `boostsample.dask.cluster_table`.
     verbose, checkpoint, checkpoint_seconds : object
         The checkpoint is a file of the process of `fit`.
     class_weight : "balanced", mapping of class to weight, or None

@@ -30,7 +30,7 @@ from boostsample.checks import check_integer, check_number
 from boostsample.dask.worker import DROP, PING, TELL, install
 from boostsample.errors import BoostSampleError, DataError, SettingError, ShardError, one_line
 from boostsample.shards.exchange import Lost, Transport
-from boostsample.shards.shard_source import Source
+from boostsample.shards.server import Source
 
 _LOOK, _NO_WORKER, _SCHEDULER, _CLOSE, _VERSIONS = 1.0, 60.0, 20.0, 2.0, 15.0
 """Seconds between two pings; to wait for a worker, for the scheduler, for the last words, and for

@@ -212,7 +212,7 @@ def kernel(function: F) -> F:
     """Compile `function` on its first call; plain Python under NUMBA_DISABLE_JIT=1.
 
     The function must make and return no arrays, and call no kernel that does, except arrays on the
-    stack (`boostsample.jit.memory`): compiled without reference counts, which cost time to compile
+    stack (`boostsample.jit.vectors`): compiled without reference counts, which cost time to compile
     and at every call, it would never free them. Use `kernel_for` for closures.
     """
     return _compiled(function, ())

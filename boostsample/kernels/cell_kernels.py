@@ -12,8 +12,7 @@ import numpy as np
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import inner_kernel_for, kernel_for
-from boostsample.jit.memory import PREFETCHED_ROWS, on_stack, prefetch_first
-from boostsample.jit.vectors import LANES
+from boostsample.jit.vectors import LANES, PREFETCHED_ROWS, on_stack, prefetch_first
 from boostsample.kernels.array_layout import (
     N_BINS,
     PLANE,

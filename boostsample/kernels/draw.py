@@ -13,8 +13,7 @@ import numpy as np
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import COMPILED, inner_kernel, kernel
-from boostsample.jit.memory import on_stack
-from boostsample.jit.vectors import LANES
+from boostsample.jit.vectors import LANES, on_stack
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints
 
 #: An int64 variable.

@@ -28,7 +28,7 @@ from boostsample.jit.compile_kernels import (
     inner_kernel,
     kernel,
 )
-from boostsample.jit.memory import on_stack
+from boostsample.jit.vectors import on_stack
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import inner_kernel, inner_kernel_for, kernel, kernel_for
-from boostsample.jit.memory import on_stack
-from boostsample.jit.vectors import LANES
+from boostsample.jit.vectors import LANES, on_stack
 from boostsample.kernels.array_layout import (
     N_BINS,
     PLANE,

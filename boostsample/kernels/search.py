@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit import vectors as vec
 from boostsample.jit.compile_kernels import inner_kernel_for, kernel_for
-from boostsample.jit.memory import PREFETCHED_ROWS, prefetch, prefetch_first
-from boostsample.jit.vectors import LANES
+from boostsample.jit.vectors import LANES, PREFETCHED_ROWS, prefetch, prefetch_first
 from boostsample.kernels.array_layout import (
     N_BINS,
     PLANE,

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from boostsample.jit.compile_kernels import inner_kernel, kernel
-from boostsample.jit.memory import on_stack, prefetch_first
-from boostsample.jit.vectors import transpose_bytes
+from boostsample.jit.vectors import on_stack, prefetch_first, transpose_bytes
 from boostsample.kernels.array_layout import Bytes, Ints
 
 TILE, _OCTET = 64, 8

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.jit.compile_kernels import inner_kernel, kernel_for
-from boostsample.jit.memory import on_stack
-from boostsample.jit.vectors import LANES
+from boostsample.jit.vectors import LANES, on_stack
 from boostsample.kernels.array_layout import Bytes, Doubles, Floats, Ints, Rows, SearchOutput
 from boostsample.kernels.cell_kernels import cell_kernels
 from boostsample.kernels.draw import (

@@ -32,9 +32,9 @@ from boostsample.files.json_text import pack_state
 from boostsample.hashing import code_of, sha256_of_arrays, sha256_of_bytes, sha256_of_json
 from boostsample.labels import check_labels
 from boostsample.learner import NO_EDGE, Learner, Targets
+from boostsample.loop.base_classifiers import leaves_of, terms_of, votes_of_bit, votes_of_colors
+from boostsample.loop.budgets import EQUAL
 from boostsample.loop.numerics import NUMERICS
-from boostsample.loop.round_budgets import EQUAL
-from boostsample.loop.round_terms import leaves_of, terms_of, votes_of_bit, votes_of_colors
 from boostsample.loop.target_search import TargetSearch
 from boostsample.objective import (
     AdaBoostMH,
@@ -45,9 +45,8 @@ from boostsample.objective import (
 )
 from boostsample.records import Pool, Round, Term, family_infos
 from boostsample.registry import make_learner, make_objective, make_strategy
-from boostsample.rows.colorings import Colorings
+from boostsample.rows.derived_weights import Colorings, Pairs
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.pairs import Pairs
 from boostsample.rows.protocol import Leaf, RunRows
 from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weights import (
@@ -88,7 +87,7 @@ class Booster:
         without N must be at least N. None is the strategy's default: 10 N, F N for `full`.
     budget_kind : {"equal", "growing", "shrinking"}
         Whether the budgets of the rounds are equal, or vary about this one with the same total, see
-        `boostsample.loop.round_budgets`. Strategies start with the mean.
+        `boostsample.loop.budgets`. Strategies start with the mean.
     weight_init : {"balanced", "uniform"}
         Initial label weights, see `boostsample.rows.weights.initial_weights`.
     rng : seed or numpy.random.Generator

@@ -28,11 +28,11 @@ from boostsample.errors import (
 )
 from boostsample.files.atomic import check_writable_file, remove_stale_files, write_file
 from boostsample.loop.booster import Booster, differences, learner_facts
+from boostsample.loop.budgets import RunLimits
 from boostsample.loop.committee import Committee
 from boostsample.loop.fit_progress import RENEW
 from boostsample.loop.interrupts import HeldInterrupts
 from boostsample.loop.run_file import RunFile, read_checkpoint, start_of
-from boostsample.loop.run_limits import RunLimits
 from boostsample.records import Round
 from boostsample.strategy import Strategy
 
@@ -285,7 +285,7 @@ def boost(
         Seconds of the rounds, those of the checkpoint included, at which training ends.
     max_looks : int or None
         Looks of search and modelling at which training ends; see
-        `boostsample.loop.run_limits.RunLimits`.
+        `boostsample.loop.budgets.RunLimits`.
 
     Yields
     ------

@@ -20,11 +20,10 @@ from boostsample.errors import SettingError, StrategyError
 from boostsample.history import history_row
 from boostsample.kernels.array_layout import N_BINS
 from boostsample.learner import NO_EDGE, Found, LeafLimits, Targets, alpha_of
-from boostsample.ledger import Ledger
-from boostsample.loop.grown_trees import GrownLevelTree, GrownTree
-from boostsample.loop.round_budgets import EQUAL, least_budget, round_budget
+from boostsample.loop.base_classifiers import GrownLevelTree, GrownTree
+from boostsample.loop.budgets import EQUAL, least_budget, round_budget
 from boostsample.objective import AdaBoostMH, Objective
-from boostsample.planning.costs import finish_cost, values_cost
+from boostsample.planning.costs import Ledger, finish_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
 from boostsample.rows.protocol import Growth, LevelGrowth, Root, RunRows, Searches, TargetRows
 from boostsample.rows.sampling_schemes import check_node_features, drawn_from_seed

@@ -31,8 +31,7 @@ from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernel
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
-from boostsample.rows.colorings import Colorings
-from boostsample.rows.pairs import Pairs
+from boostsample.rows.derived_weights import Colorings, Pairs
 from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import (
     PROMISED,

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from boostsample.checks import WEIGHT_RANGE
 from boostsample.errors import DataError, SettingError, ShardError
-from boostsample.shards.server import Loaded, ShardServer, pack_message, unpack_message
-from boostsample.shards.shard_source import Source
+from boostsample.shards.server import Loaded, ShardServer, Source, pack_message, unpack_message
 
 
 class Lost:

@@ -32,7 +32,7 @@ from boostsample.records import Round
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.rows.weights import initial_weights
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.server import array_sources
 from boostsample.step import Step
 from boostsample.strategy import Sample, Strategy, is_learned
 from boostsample.testing.isolation import (

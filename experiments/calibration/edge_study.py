@@ -25,7 +25,7 @@ from boostsample.experiments.data.dataset import Dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import Prepared, prepare
 from boostsample.experiments.plan.variants import Variant
-from boostsample.loop.round_budgets import EQUAL
+from boostsample.loop.budgets import EQUAL
 from boostsample.planning.expected_edge import expected_edge
 from boostsample.planning.mixture import Mixture
 from boostsample.rows.sampling_schemes import known_scheme, unbiased_scheme

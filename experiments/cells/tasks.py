@@ -23,7 +23,7 @@ from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.hashing import code_of, sha256_of_bytes, sha256_of_json
 from boostsample.learners import make_learner
-from boostsample.loop.round_budgets import EQUAL
+from boostsample.loop.budgets import EQUAL
 from boostsample.names import short_name
 from boostsample.registry import make_objective
 
@@ -49,7 +49,7 @@ class CellTask:
     marks: tuple[int, ...] = ()
     history: bool = False  # whether to keep the history rows
     regret: int | None = None  # see `rounds_of_regret`
-    budget_kind: str = EQUAL  # see `boostsample.loop.round_budgets`
+    budget_kind: str = EQUAL  # see `boostsample.loop.budgets`
 
     @cached_property
     def key(self) -> str:

@@ -25,10 +25,9 @@ from boostsample.files.json_text import pack_state
 from boostsample.labels import encode, error_percent
 from boostsample.learners import Tree, make_learner
 from boostsample.loop.booster import Booster
+from boostsample.loop.budgets import EQUAL, RunLimits
 from boostsample.loop.numerics import NUMERICS
-from boostsample.loop.round_budgets import EQUAL
 from boostsample.loop.run_file import RunFile, start_of
-from boostsample.loop.run_limits import RunLimits
 from boostsample.models.model import TermArrays
 from boostsample.objectives.classes import OneClass
 from boostsample.output_codes import OutputCode

@@ -34,7 +34,7 @@ from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_mark
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
-from boostsample.loop.round_budgets import split_budget
+from boostsample.loop.budgets import split_budget
 from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {

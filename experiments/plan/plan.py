@@ -34,8 +34,7 @@ from boostsample.experiments.data.table_reader import (
 from boostsample.experiments.metrics import metric_named
 from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
 from boostsample.learners import Stump, Tree, make_learner
-from boostsample.loop.round_budgets import EQUAL, least_budget, split_budget
-from boostsample.loop.run_limits import RunLimits
+from boostsample.loop.budgets import EQUAL, RunLimits, least_budget, split_budget
 from boostsample.output_codes import ONE_VS_REST, check_code_settings
 from boostsample.registry import make_objective
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
@@ -47,7 +46,7 @@ _LEAST_GROWTH = 0.01  # percent of growth between two scores; there would be too
 AXES = ("learner", "objective", "learning_rate", "smoothing", "weights", "bank", "budget")
 """Settings of which a plan may have several values; the last one varies fastest in its setups."""
 LIMITS = ("max_seconds", "max_looks", "max_cost")
-"""Settings that end a run, see `boostsample.loop.run_limits.RunLimits`."""
+"""Settings that end a run, see `boostsample.loop.budgets.RunLimits`."""
 DEFAULT_STRATEGIES = ("full", "uniform-naive", "uniform-1q", "uniform-q1", "laminating")
 
 
@@ -100,7 +99,7 @@ class Plan:
         Looks per search, or a multiple of the number of training examples N as in ``"10N"``; text
         without N must be at least N. None: each strategy's default, 10 N except for `full`.
         ``"10N:growing"`` and ``"10N:shrinking"`` vary by round with the same total, see
-        `boostsample.loop.round_budgets`.
+        `boostsample.loop.budgets`.
     weights : {"balanced", "uniform"}
         Initial label weights, `weight_init` elsewhere.
     learner : str
@@ -116,7 +115,7 @@ class Plan:
         depends on the machine.
     max_looks : int or None
         Looks of search and modelling at which a run ends; see
-        `boostsample.loop.run_limits.RunLimits`.
+        `boostsample.loop.budgets.RunLimits`.
     max_cost : float or None
         Nominal seconds of training, the column `cost`, that a run must not pass; the first round
         is trained anyway.
@@ -331,7 +330,7 @@ class Plan:
 
     @property
     def budget_kind(self) -> str:
-        """Whether the budgets of rounds are equal, see `boostsample.loop.round_budgets`."""
+        """Whether the budgets of rounds are equal, see `boostsample.loop.budgets`."""
         return EQUAL if self.budget is None else split_budget(self.budget)[1]
 
 

@@ -22,7 +22,7 @@ from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import hashed_seed
-from boostsample.loop.round_budgets import EQUAL, least_budget, round_budgets_note
+from boostsample.loop.budgets import EQUAL, least_budget, round_budgets_note
 from boostsample.names import is_in_file, parse_name
 from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import default_families, families_by_name, local_classes, named_class

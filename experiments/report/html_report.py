@@ -51,7 +51,7 @@ from boostsample.experiments.tables.comparison_tables import looks_table, tuning
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.experiments.tables.tables import BEST, TIED, ScoreTable, Table
 from boostsample.files.atomic import check_writable_file, slug, write_file
-from boostsample.loop.round_budgets import EQUAL, split_budget
+from boostsample.loop.budgets import EQUAL, split_budget
 from boostsample.names import is_in_file, split_name
 from boostsample.registry import registered_class
 

@@ -36,8 +36,8 @@ from boostsample.experiments.results.runs import Run
 from boostsample.experiments.results.titles import counted, settings_of_setup, setup_columns
 from boostsample.files.json_text import read_json
 from boostsample.hashing import sha256_of_json
+from boostsample.loop.budgets import EQUAL
 from boostsample.loop.numerics import NUMERICS
-from boostsample.loop.round_budgets import EQUAL
 
 FORMAT = 3
 """Version of results folders of one setup."""

@@ -14,7 +14,7 @@ from typing import Any
 from boostsample.banks.bank_forms import BANKS
 from boostsample.experiments.plan.plan import LIMITS, MH, setting_text
 from boostsample.experiments.plan.variants import CHARGED_VARIANT, Variant, is_tuned_variant
-from boostsample.loop.round_budgets import round_budgets_note
+from boostsample.loop.budgets import round_budgets_note
 from boostsample.names import short_name
 from boostsample.output_codes import ONE_VS_REST
 

@@ -148,7 +148,7 @@ def plan_rectangle_sums(
 ) -> tuple[NDArray[np.intp], Fill] | None:
     """`ImageFamily.plan_integers` of weighted sums over rectangles, in images (h, w, channels).
 
-    first: (q + 1,), rectangles: (any, 6), as of `kernels.pixel_sums.sum_rectangles`. None if tables
+    first: (q + 1,), rectangles: (any, 6), as of `kernels.images.sum_rectangles`. None if tables
     are faster, or sums could exceed int32.
     """
     # Imported here, because the kernels import numba.

@@ -6,7 +6,8 @@ Source: SketchBoost (Iosipoi and Vakhrushev 2022, arXiv 2211.12858) section 2.3,
 outputs, which draws them by the norm of their gradients (described to us, not read).
 Left open: the norm, here the weight of the label; factors 1 / p of the drawn labels, which are left
 out: the search maximises the edge on the labels that it has drawn; and k, here K / 8, at least 1.
-Labels are drawn anew in each search. The looks are those of all labels, see `boostsample.ledger`.
+Labels are drawn anew in each search. The looks are those of all labels, see
+`boostsample.planning.costs`.
 """
 
 from __future__ import annotations

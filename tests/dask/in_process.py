@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 
 from boostsample.dask.worker import name_worker
-from boostsample.shards.shard_source import ShardData, Source
+from boostsample.shards.server import ShardData, Source
 
 distributed: Any = importlib.import_module("distributed")
 

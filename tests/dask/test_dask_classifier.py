@@ -15,7 +15,7 @@ from sklearn.datasets import load_digits
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.dask import DaskBoostSampleClassifier
-from boostsample.dask.summary import merged, naming_part, summarise
+from boostsample.dask.cluster_table import merged, naming_part, summarise
 from boostsample.errors import DataError, SettingError
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.objectives.real import GentleBoost

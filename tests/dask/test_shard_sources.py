@@ -12,8 +12,7 @@ import pytest
 
 from boostsample.checks import check_example_weight
 from boostsample.classifier.inputs.fit_inputs import with_class_weight
-from boostsample.dask.cluster_table import cut_shards, read_table
-from boostsample.dask.summary import PartRows, checksum
+from boostsample.dask.cluster_table import PartRows, checksum, cut_shards, read_table
 from boostsample.errors import DataError
 from boostsample.labels import encode
 from tests.dask.in_process import loaded_by_workers

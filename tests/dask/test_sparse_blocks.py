@@ -14,8 +14,7 @@ from boostsample.banks.binning import assign_bins, find_cuts
 from boostsample.banks.shard_banks import PackedCuts, bins_of_columns, columns_of_families
 from boostsample.classifier.inputs.fit_inputs import columns_of_enough_rows
 from boostsample.dask import DaskBoostSampleClassifier
-from boostsample.dask.cluster_table import read_table
-from boostsample.dask.summary import merged, summarise
+from boostsample.dask.cluster_table import merged, read_table, summarise
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns, Haar
 from tests.dask.in_process import loaded_by_workers

@@ -12,16 +12,16 @@ import pytest
 from numpy.typing import NDArray
 
 from boostsample.banks.bank import FeatureBank
-from boostsample.dask.cluster_table import read_table
-from boostsample.dask.parts import list_folder
-from boostsample.dask.summary import (
+from boostsample.dask.cluster_table import (
     REFERENCE,
     PartSummary,
     TableFacts,
     merged,
+    read_table,
     sample_size,
     summarise,
 )
+from boostsample.dask.parts import list_folder
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from tests.dask.in_process import loaded_by_workers

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from boostsample.jit import compile_kernels as _jit
 from boostsample.jit.compile_kernels import allocating_kernel, inner_kernel, kernel
-from boostsample.jit.memory import on_stack
+from boostsample.jit.vectors import on_stack
 from boostsample.kernels import draw
 from tests.compiled import COMPILED, called, slow_without_jit
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.binning import block_order
-from boostsample.kernels.byte_matrix import take_transposed
+from boostsample.kernels.images import take_transposed
 
 
 @pytest.mark.skipif(sys.byteorder != "little", reason="the kernel is for little-endian machines")

@@ -26,7 +26,7 @@ from boostsample.records import Round
 from boostsample.registry import families_by_name
 from boostsample.rows.weights import initial_weights
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.server import array_sources
 from tests.compiled import slow_without_jit
 from tests.learners.naive_learners import NaiveBooster, NaiveRound
 from tests.problems import bank_of, noisy_labels, table

@@ -20,7 +20,7 @@ from boostsample.records import Stumps, Term
 from boostsample.registry import STRATEGIES
 from boostsample.rows.weights import initial_weights
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.server import array_sources
 from boostsample.strategies import Full
 from boostsample.testing import check_learner
 from tests.problems import bank_of, noisy_labels, table

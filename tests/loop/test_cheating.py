@@ -17,8 +17,8 @@ from boostsample.banks.bank import Bank
 from boostsample.errors import BoostSampleError, BudgetExceeded, StrategyError
 from boostsample.family import Family
 from boostsample.kernels.array_layout import Rows
-from boostsample.ledger import Ledger
 from boostsample.loop.booster import Booster
+from boostsample.planning.costs import Ledger
 from boostsample.rows.local_rows import LocalRows
 from boostsample.rows.searcher import Searcher
 from boostsample.step import Step

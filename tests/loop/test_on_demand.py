@@ -20,7 +20,7 @@ from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.model import Model
 from boostsample.records import Sample, Stump
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import ShardData
+from boostsample.shards.server import ShardData
 from boostsample.step import Step
 from tests.problems import (
     Do,

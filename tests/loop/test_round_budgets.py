@@ -12,7 +12,7 @@ from boostsample import Booster, FeatureBank, SettingError
 from boostsample.errors import StrategyError
 from boostsample.families import Columns
 from boostsample.labels import encode
-from boostsample.loop.round_budgets import (
+from boostsample.loop.budgets import (
     least_budget,
     round_budget,
     round_budgets_note,

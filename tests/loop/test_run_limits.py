@@ -13,7 +13,7 @@ import pytest
 from boostsample import FeatureBank, SettingError, boost
 from boostsample.families import Columns
 from boostsample.labels import encode
-from boostsample.loop.run_limits import RunLimits
+from boostsample.loop.budgets import RunLimits
 from boostsample.records import Round
 from tests.problems import table
 

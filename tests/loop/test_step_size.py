@@ -20,7 +20,7 @@ from boostsample.records import Round
 from boostsample.registry import registered_names
 from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.server import array_sources
 from tests.learners.naive_learners import NaiveBooster
 from tests.learners.test_ties import parity
 from tests.loop.checkpoint_runs import LEARNERS, finished, new_booster, straight, until

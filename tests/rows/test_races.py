@@ -10,8 +10,7 @@ import pytest
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.tile_layout import TileCopy
 from boostsample.errors import BudgetExceeded, SettingError
-from boostsample.ledger import Ledger
-from boostsample.planning.costs import draw_cost, search_cost
+from boostsample.planning.costs import Ledger, draw_cost, search_cost
 from boostsample.records.feature_tiles import feature_tiles
 from boostsample.rows.searcher import Searcher
 from boostsample.rows.weights import SignedWeights

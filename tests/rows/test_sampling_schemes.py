@@ -21,7 +21,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.errors import SettingError
 from boostsample.jit import vectors as vec
 from boostsample.kernels.draw import DRAW_BLOCK, cumulate_for_draw, draw_by_order, order_room
-from boostsample.ledger import Ledger
+from boostsample.planning.costs import Ledger
 from boostsample.rows import sampling_schemes
 from boostsample.rows.sampling_schemes import (
     SCHEMES,

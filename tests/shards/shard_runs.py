@@ -13,7 +13,7 @@ from boostsample.banks.bank import FeatureBank
 from boostsample.families import Columns
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.shards.exchange import LocalShards, Lost
-from boostsample.shards.shard_source import FileSource, array_sources
+from boostsample.shards.server import FileSource, array_sources
 from tests.problems import bank_of, noisy_labels, table
 
 

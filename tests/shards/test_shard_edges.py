@@ -14,13 +14,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from boostsample.ledger import Ledger
+from boostsample.planning.costs import Ledger
 from boostsample.records import Term
 from boostsample.rows.weights import FULL_STEP
 from boostsample.shards.exchange import Exchange, LocalShards
-from boostsample.shards.shard_rows import ShardRows
-from boostsample.shards.shard_source import ArraySource
-from boostsample.shards.shard_targets import allocate, expected_sizes, pivotal_sizes
+from boostsample.shards.server import ArraySource
+from boostsample.shards.shard_rows import ShardRows, allocate, expected_sizes, pivotal_sizes
 from boostsample.step import Step
 from boostsample.threads import Threads
 from tests.compiled import slow_without_jit

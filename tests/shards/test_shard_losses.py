@@ -15,7 +15,7 @@ from boostsample.families import Columns
 from boostsample.files.json_text import pack_state, unpack_state
 from boostsample.loop.checkpoint import Checkpoint
 from boostsample.shards.exchange import LocalShards, Lost
-from boostsample.shards.shard_source import ArraySource, ShardData
+from boostsample.shards.server import ArraySource, ShardData
 from boostsample.strategies.laminating import laminating_stages
 from tests.loop.checkpoint_runs import bits
 from tests.shards.shard_runs import LosingShards, random_losses, shard_booster, small_sources

@@ -14,7 +14,7 @@ from boostsample.loop.shard_booster import ShardBooster
 from boostsample.objectives import RealMH
 from boostsample.registry import STRATEGIES, make_strategy
 from boostsample.shards.exchange import LocalShards
-from boostsample.shards.shard_source import array_sources
+from boostsample.shards.server import array_sources
 from boostsample.strategies import Laminating
 from boostsample.testing import STRATEGY_CHECKS, Make, over_shards
 from boostsample.testing.strategies import noisy_strategy_problem, run_strategy

@@ -21,7 +21,7 @@ from boostsample.objective import AdaBoostMH, Objective
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.registry import make_objective
-from boostsample.rows.pairs import query_numbers
+from boostsample.rows.derived_weights import query_numbers
 from boostsample.threads import Threads
 
 CALIBRATIONS = (None, "auto", "rule", "temperature")

@@ -58,7 +58,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_expit
 
 from boostsample.classifier.inputs.held_rows import HeldScores
-from boostsample.kernels.class_odds import PART, temperature_slopes
+from boostsample.kernels.scores import PART, temperature_slopes
 from boostsample.labels import classify
 from boostsample.models.model import Model
 from boostsample.objective import Objective, RealObjective

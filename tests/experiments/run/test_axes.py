@@ -27,7 +27,7 @@ from boostsample.experiments.run.comparison import compare, tasks_by_bank
 from boostsample.experiments.tables.comparison_tables import looks_table
 from boostsample.experiments.tables.score_tables import result_table
 from boostsample.experiments.tables.tables import Table
-from boostsample.loop.round_budgets import round_budget
+from boostsample.loop.budgets import round_budget
 from tests.experiments.conftest import CommandLine
 from tests.experiments.small_runs import thirds, timeless
 
