@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from boostsample.checks import check_number
 from boostsample.errors import DataError, SettingError, StrategyError
 from boostsample.rows.derived_weights import Pairs
-from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import StepSize, continued_weights
+from boostsample.rows.weights import Factors, StepSize, continued_weights
 
 __all__ = ["AdaBoostMH", "Judged", "Objective", "RealObjective", "best_votes"]
 

@@ -25,9 +25,16 @@ from boostsample.loop.budgets import EQUAL, least_budget, round_budget
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.planning.costs import Ledger, finish_cost, values_cost
 from boostsample.records import FamilyInfo, Outcome, Pool, Stump, Stumps
-from boostsample.rows.protocol import Growth, LevelGrowth, Root, RunRows, Searches, TargetRows
+from boostsample.rows.protocol import RunRows, TargetRows
 from boostsample.rows.sampling_schemes import check_node_features, drawn_from_seed
-from boostsample.rows.tree_growth import SCHEME
+from boostsample.rows.tree_growth import (
+    SCHEME,
+    ObliviousGrowth,
+    Root,
+    Searches,
+    TreeGrowth,
+    raw_thresholds,
+)
 from boostsample.step import Step
 from boostsample.strategy import Strategy, is_learned
 
@@ -81,8 +88,8 @@ class TargetSearch:
         self._n_rounds = n_rounds
         self._rng = rng
         self._most = max_model_features
-        self._growth: Growth | None = None
-        self._level_growth: LevelGrowth | None = None
+        self._growth: TreeGrowth | None = None
+        self._level_growth: ObliviousGrowth | None = None
         self._learns = type(strategy).learn is not Strategy.learn
         self._grows_nodes = False
         if max_model_features is not None and max_model_features < pool.n_features:
@@ -326,7 +333,7 @@ class TargetSearch:
         assert growth is not None
         tree = GrownLevelTree(growth.grow(self._rng), self.objective, growth.n_searched)
         feature, threshold = tree.searched()
-        values = growth.raw_thresholds(feature, threshold)
+        values = raw_thresholds(growth.bank, feature, threshold)
         self.rows += tree.history(self.round, self._names_of(feature)[1], values)
         self.hopeless = all((row["n_features"], row["n_examples"]) == size for row in self.rows)
         return tree, values
@@ -355,7 +362,7 @@ class TargetSearch:
             nodes = self._growth.grow(self._rng)
         tree = GrownTree(nodes, self.objective)
         feature, threshold = tree.searched()
-        values = self._growth.raw_thresholds(feature, threshold)
+        values = raw_thresholds(self._growth.bank, feature, threshold)
         family, names = self._names_of(feature)
         n_known = len(self.rows)
         self.rows += tree.history(self.round, names, values)[n_known:]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from boostsample.errors import SettingError
 from boostsample.objective import Array, Objective, best_votes, check_one_class
-from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import CLASS_FLOOR, EDGE_GAP, StepSize
+from boostsample.rows.weights import CLASS_FLOOR, EDGE_GAP, Factors, StepSize
 
 #: Accuracies up to the least one that counts keep their order below this edge, which counts as 0.
 _NO_EDGE = 1e-8

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from boostsample.objective import Array, Objective, check_one_class
 from boostsample.objectives.ensembles import HalfStep
-from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import StepSize
+from boostsample.rows.weights import Factors, StepSize
 
 
 class AdaBoostOC(Objective):

@@ -6,8 +6,7 @@ import math
 
 from boostsample.errors import SettingError
 from boostsample.objective import Objective
-from boostsample.rows.protocol import Factors
-from boostsample.rows.weights import StepSize
+from boostsample.rows.weights import Factors, StepSize
 
 
 class RankBoost(Objective):

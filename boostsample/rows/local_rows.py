@@ -32,7 +32,7 @@ from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
 from boostsample.rows.derived_weights import Colorings, Pairs
-from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
+from boostsample.rows.protocol import Leaf, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     SCHEMES,
@@ -42,9 +42,16 @@ from boostsample.rows.sampling_schemes import (
     node_features,
 )
 from boostsample.rows.searcher import FINE, BinSearch, Race, RareSearch, Searcher, SearchRules
-from boostsample.rows.tree_growth import ObliviousGrowth, TreeGrowth, growth_possible
+from boostsample.rows.tree_growth import ObliviousGrowth, Searches, TreeGrowth, growth_possible
 from boostsample.rows.weighted_rows import PART, WeightedRows
-from boostsample.rows.weights import FULL_STEP, WEIGHT_FLOOR, InitialWeights, SignedWeights
+from boostsample.rows.weights import (
+    FULL_STEP,
+    WEIGHT_FLOOR,
+    CellTable,
+    Factors,
+    InitialWeights,
+    SignedWeights,
+)
 from boostsample.threads import CompilingThreads
 
 #: Looks of a search, times labels, up to which one thread grows trees faster than several search.

@@ -12,25 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.family import Family
-from boostsample.kernels.level_growth import GrownLevels
-from boostsample.kernels.tree_growth import GrownNodes
-from boostsample.records import NO_FEATURES, NodeFeatures, Stumps
+from boostsample.records import NO_FEATURES, Stumps
+from boostsample.rows.tree_growth import ObliviousGrowth, Searches, TreeGrowth
+from boostsample.rows.weights import CellTable, Factors
 
 #: First and end position of the examples of a node, in the order that the splits of a round make.
 Stretch: TypeAlias = tuple[int, int]
 #: Nested dicts of arrays, scalars and strings.
 State: TypeAlias = Mapping[str, object]
-
-
-class Factors(NamedTuple):
-    """Factors of an update, for weights that the base classifier gets right and for the others."""
-
-    right: float
-    wrong: float
-
-
-#: For each cell, and for labels -1 and then +1, the factors of the weights: float64 (J, 2, K).
-CellTable: TypeAlias = NDArray[np.float64]
 
 
 class StumpCut(Protocol):
@@ -50,36 +39,6 @@ class StumpCut(Protocol):
     def votes(self) -> NDArray[np.int8]:
         """int8 (K,), -1 or +1."""
         ...
-
-
-class Searches(NamedTuple):
-    """Searches of up to Q features for trees of some leaves: budgets of all N examples, the least.
-
-    `masses` is whether nodes have the weights of their labels, `part` the most of the examples that
-    are drawn, `of_nodes` whether roots are known. An oblivious tree has 2^D leaves.
-    """
-
-    n_leaves: int
-    budget: int
-    least_budget: int
-    n_features: int
-    masses: bool
-    part: float = 1.0
-    of_nodes: bool = False
-
-
-class Root(NamedTuple):
-    """A stump found for all examples: label sums (K,) of its output and of the examples.
-
-    `masses` float64 (2, K) are the weights of the labels on both sides, if the objective reads
-    them.
-    """
-
-    feature: int
-    threshold: int
-    sums: NDArray[np.float64]
-    whole: NDArray[np.float64]
-    masses: NDArray[np.float64] | None
 
 
 class Leaf(NamedTuple):
@@ -201,44 +160,6 @@ class TargetRows(Protocol):
         """Invalidate all samples drawn so far; later ones reuse their memory."""
 
 
-class Growth(Protocol):
-    """Grows trees on the rows of a run, each in one call."""
-
-    def grow(
-        self,
-        rng: np.random.Generator,
-        root: Root | None = None,
-        features: NodeFeatures | None = None,
-    ) -> GrownNodes:
-        """Grow a tree on all rows, or below a root that is known; valid until the next call."""
-        ...
-
-    def raw_thresholds(
-        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
-    ) -> list[float]:
-        """Raw thresholds of some stumps."""
-        ...
-
-
-class LevelGrowth(Protocol):
-    """Grows oblivious trees on the rows of a run, each in one call."""
-
-    @property
-    def n_searched(self) -> int:
-        """Features of a search."""
-        ...
-
-    def grow(self, rng: np.random.Generator) -> GrownLevels:
-        """Grow a tree on all rows; valid until the next call."""
-        ...
-
-    def raw_thresholds(
-        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
-    ) -> list[float]:
-        """Raw thresholds of some stumps."""
-        ...
-
-
 class RunRows(Protocol):
     """All rows of a run, with their weights. `round` counts the rounds that began."""
 
@@ -280,11 +201,11 @@ class RunRows(Protocol):
         """The examples with phi = -1 and those with phi = +1; O(n)."""
         ...
 
-    def growth(self, searches: Searches, scheme: str) -> Growth | None:
+    def growth(self, searches: Searches, scheme: str) -> TreeGrowth | None:
         """How to grow trees by such searches on samples of the scheme in one call, if possible."""
         ...
 
-    def level_growth(self, searches: Searches) -> LevelGrowth | None:
+    def level_growth(self, searches: Searches) -> ObliviousGrowth | None:
         """How to grow oblivious trees by such searches in one call, if possible."""
         ...
 

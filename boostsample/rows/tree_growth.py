@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,42 @@ from boostsample.kernels.tree_growth import (
     nodes_room,
 )
 from boostsample.records import NodeFeatures
-from boostsample.rows.protocol import Root, Searches
 from boostsample.rows.searcher import FEW, ROUGH, ROUGH_TIE
 from boostsample.rows.weighted_rows import PART
 from boostsample.rows.weights import SignedWeights
 
 #: The scheme of draws that growth knows.
 SCHEME = "distinct"
+
+
+class Searches(NamedTuple):
+    """Searches of up to Q features for trees of some leaves: budgets of all N examples, the least.
+
+    `masses` is whether nodes have the weights of their labels, `part` the most of the examples that
+    are drawn, `of_nodes` whether roots are known. An oblivious tree has 2^D leaves.
+    """
+
+    n_leaves: int
+    budget: int
+    least_budget: int
+    n_features: int
+    masses: bool
+    part: float = 1.0
+    of_nodes: bool = False
+
+
+class Root(NamedTuple):
+    """A stump found for all examples: label sums (K,) of its output and of the examples.
+
+    `masses` float64 (2, K) are the weights of the labels on both sides, if the objective reads
+    them.
+    """
+
+    feature: int
+    threshold: int
+    sums: NDArray[np.float64]
+    whole: NDArray[np.float64]
+    masses: NDArray[np.float64] | None
 
 
 def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: SignedWeights) -> bool:
@@ -47,14 +76,14 @@ def growth_possible(searches: Searches, scheme: str, bank: Bank, weights: Signed
 
 
 class TreeGrowth:
-    """Grows trees on the features of a bank in memory: implements `Growth`."""
+    """Grows trees on the features of a bank in memory."""
 
     def __init__(
         self, bank: Bank, weights: SignedWeights, searches: Searches, room: GrowthRoom
     ) -> None:
         features, n_labels = np.arange(int(bank.n_features)), weights.n_labels
         bins, at, *_ = bank.view(features)
-        self._bank, self._weights = bank, weights
+        self.bank, self._weights = bank, weights
         self._reads = bins, bank.n_bins[at]
         self._draws = 1 if searches.n_features == features.size else 2
         self._drawn = DrawnFrom(*NodeFeatures(0)[1:])
@@ -87,7 +116,7 @@ class TreeGrowth:
         root: Root | None = None,
         features: NodeFeatures | None = None,
     ) -> GrownNodes:
-        """As of `Growth`."""
+        """Grow a tree on all rows, or below a root that is known; valid until the next call."""
         nodes = self._nodes
         if features is not None:
             self._draw_from(features)
@@ -121,19 +150,13 @@ class TreeGrowth:
         n_bins = np.empty(searched.size, np.int16)
         self._room = self._room._replace(features=searched, n_bins=n_bins)
 
-    def raw_thresholds(
-        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
-    ) -> list[float]:
-        """As of `Growth`."""
-        return raw_thresholds(self._bank, features, thresholds)
-
     def _seeds(self, rng: np.random.Generator, n: int) -> NDArray[np.int64]:
         """Those of n draws of features, unless all are searched, and of examples."""
         return rng.integers(1 << 63, size=(n, self._draws))
 
 
 class ObliviousGrowth:
-    """Grows oblivious trees on the features of a bank in memory: implements `LevelGrowth`.
+    """Grows oblivious trees on the features of a bank in memory.
 
     `order` is int32 (N,) to write.
     """
@@ -147,7 +170,7 @@ class ObliviousGrowth:
     ) -> None:
         n, n_labels, n_features = weights.n_examples, weights.n_labels, int(bank.n_features)
         bins, at, *_ = bank.view(np.arange(n_features))
-        self._bank, self._weights = bank, weights
+        self.bank, self._weights = bank, weights
         self._reads = bins, bank.n_bins[at]
         self._draws = 1 if searches.n_features == n_features else 2
         self._n_levels = searches.n_leaves.bit_length() - 1
@@ -166,19 +189,13 @@ class ObliviousGrowth:
 
     @property
     def n_searched(self) -> int:
-        """As of `LevelGrowth`."""
+        """Features of a search."""
         return int(self._room.features.size)
 
     def grow(self, rng: np.random.Generator) -> GrownLevels:
-        """As of `LevelGrowth`."""
+        """Grow a tree on all rows; valid until the next call."""
         grow_levels(*self._arguments(rng))
         return self._levels
-
-    def raw_thresholds(
-        self, features: NDArray[np.int64], thresholds: NDArray[np.int64]
-    ) -> list[float]:
-        """As of `LevelGrowth`."""
-        return raw_thresholds(self._bank, features, thresholds)
 
 
 def raw_thresholds(

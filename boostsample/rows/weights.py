@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,6 @@ from boostsample.kernels.array_layout import (
     matrix_of_rows,
 )
 from boostsample.kernels.row_kernels import UpdateFactors
-from boostsample.rows.protocol import CellTable, Factors
 from boostsample.rows.weighted_rows import WeightedRows
 from boostsample.threads import Threads
 
@@ -37,6 +36,17 @@ _FLOORS = 1e3
 #: exp of more overflows.
 _LARGEST_EXPONENT = 700.0
 WEIGHT_INITS = ("uniform", "balanced")
+
+
+class Factors(NamedTuple):
+    """Factors of an update, for weights that the base classifier gets right and for the others."""
+
+    right: float
+    wrong: float
+
+
+#: For each cell, and for labels -1 and then +1, the factors of the weights: float64 (J, 2, K).
+CellTable: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

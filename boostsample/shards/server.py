@@ -32,7 +32,7 @@ from boostsample.kernels.search import NO_ROWS
 from boostsample.labels import check_labels
 from boostsample.records import Stumps
 from boostsample.rows.local_rows import LocalRows
-from boostsample.rows.protocol import CellTable, Factors, Leaf, Stretch
+from boostsample.rows.protocol import Leaf, Stretch
 from boostsample.rows.sampling_schemes import (
     PROMISED,
     UNPROMISED,
@@ -44,7 +44,7 @@ from boostsample.rows.sampling_schemes import (
 )
 from boostsample.rows.searcher import SearchRules
 from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import InitialWeights, SignedWeights
+from boostsample.rows.weights import CellTable, Factors, InitialWeights, SignedWeights
 from boostsample.threads import Threads, n_threads
 
 

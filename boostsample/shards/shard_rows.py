@@ -37,7 +37,7 @@ from boostsample.kernels.array_layout import N_BINS, Rows, found_room, lay_out_r
 from boostsample.kernels.search import is_empty
 from boostsample.records import NO_FEATURES, Stumps, arrays_of
 from boostsample.rows.local_rows import compile_rows, row_facts
-from boostsample.rows.protocol import CellTable, Factors, Leaf, Searches, Stretch, StumpCut
+from boostsample.rows.protocol import Leaf, Stretch, StumpCut
 from boostsample.rows.sampling_schemes import (
     LOGISTIC_SCHEMES,
     PROMISED,
@@ -46,7 +46,9 @@ from boostsample.rows.sampling_schemes import (
     samples_are_joined,
 )
 from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
+from boostsample.rows.tree_growth import Searches
 from boostsample.rows.weighted_rows import SideSums, of_sides
+from boostsample.rows.weights import CellTable, Factors
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Draw, Target, WireStump, histogram_bins
 from boostsample.threads import Threads
@@ -512,13 +514,13 @@ class ShardTarget:
             odds = driver.whole.odds
             masses = np.array(node.exchange.ask("logistic_mass", node.target, odds))
             shares, scale = masses / masses.sum(), 1.0 / math.fsum(masses)
-        sent = allocate(small, shares, node.counts, scheme, rng)
+        of_shards, units_of_shards = allocate(small, shares, node.counts, scheme, rng)
         seed = int(rng.integers(1 << 63))
         driver.n_draws += 1
         draw = driver.n_draws, node.target, scheme, seed
         draws = [
             Draw(*draw, tuple(counts), tuple(units), odds)
-            for counts, units in zip(sent.sizes.T.tolist(), sent.units.T.tolist(), strict=True)
+            for counts, units in zip(of_shards.T.tolist(), units_of_shards.T.tolist(), strict=True)
         ]
         drawn = _Drawn(draws, self.n_labels, scale)
         return [ShardSample(self, size, drawn, k) for k, size in enumerate(small)] + exact
@@ -532,21 +534,17 @@ def _joined(parts: Sequence[Stumps]) -> Stumps:
     return Stumps(*joined)
 
 
-class Allocation(NamedTuple):
-    """Sizes of nested samples in the shards, and how often a row counts, both (S, M)."""
-
-    sizes: NDArray[np.int64]
-    units: NDArray[np.float64]
-
-
 def allocate(
     sizes: Sequence[int],
     shares: NDArray[np.float64],
     counts: Sequence[int] | NDArray[np.int64],
     scheme: str,
     rng: np.random.Generator,
-) -> Allocation:
-    """Allocate nested samples of ascending sizes; shares p_m sum to 1, counts are examples."""
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sizes of nested samples in the shards, and how often a row counts, both (S, M).
+
+    Sizes of the samples ascend, shares p_m sum to 1, counts are examples.
+    """
     so_far, before = np.zeros(shares.size, np.int64), 0
     expected_before = np.zeros(shares.size)
     counted, units = [], []
@@ -566,7 +564,7 @@ def allocate(
             units.append(so_far * _inverse(expected))
         counted.append(so_far)
         before = size
-    return Allocation(np.array(counted), np.array(units))
+    return np.array(counted), np.array(units)
 
 
 def _inverse(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

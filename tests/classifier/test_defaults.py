@@ -18,8 +18,7 @@ from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.names import parse_name
 from boostsample.records import Pool
 from boostsample.registry import make_strategy
-from boostsample.rows.protocol import Searches
-from boostsample.rows.tree_growth import growth_possible
+from boostsample.rows.tree_growth import Searches, growth_possible
 from tests.classifier.conftest import Data
 
 
