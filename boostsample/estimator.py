@@ -55,7 +55,7 @@ from boostsample.classifier.inputs.fit_inputs import (
     make_families,
     merged_columns,
 )
-from boostsample.classifier.inputs.frames import frame_of
+from boostsample.classifier.inputs.frames import SeenColumns, frame_of
 from boostsample.classifier.inputs.held_rows import (
     check_held,
     eval_sets,
@@ -63,7 +63,6 @@ from boostsample.classifier.inputs.held_rows import (
     queries_of,
     validation_is_used,
 )
-from boostsample.classifier.inputs.seen_columns import SeenColumns
 from boostsample.classifier.prediction.prediction_mixin import PredictionMixin
 from boostsample.classifier.prediction.probabilities import (
     best_temperature,

@@ -21,8 +21,8 @@ from boostsample.classifier.defaults import choose_objective, choose_settings
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
 from boostsample.classifier.inputs.fit_inputs import FitInputs
+from boostsample.classifier.inputs.frames import check_same_names
 from boostsample.classifier.inputs.held_rows import HeldScores
-from boostsample.classifier.inputs.seen_columns import check_same_names
 from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
 from boostsample.errors import DataError, SettingError
 from boostsample.files.json_text import pack_state

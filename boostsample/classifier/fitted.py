@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from boostsample.classifier.inputs.fit_inputs import inputs_are_numbers
-from boostsample.classifier.inputs.frames import TableColumns
-from boostsample.classifier.inputs.seen_columns import (
+from boostsample.classifier.inputs.frames import (
     COLUMN_ATTRIBUTES,
     SeenColumns,
+    TableColumns,
     check_same_names,
 )
 from boostsample.errors import DataError, SettingError

@@ -54,8 +54,13 @@ from boostsample.classifier.inputs.fit_inputs import (
     mapped_factors,
     merged_columns,
 )
-from boostsample.classifier.inputs.frames import frame_of, is_frame, is_number
-from boostsample.classifier.inputs.seen_columns import SeenColumns, check_container
+from boostsample.classifier.inputs.frames import (
+    SeenColumns,
+    check_container,
+    frame_of,
+    is_frame,
+    is_number,
+)
 from boostsample.dask.cluster import check_versions, check_workers, versions_here
 from boostsample.dask.parts import (
     Part,

@@ -15,8 +15,13 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from boostsample import BoostSampleClassifier, SettingError
 from boostsample.experiments.plots.explained import explain_figure
 from boostsample.families import Columns, Haar, Identity
-from boostsample.models.contributions import model_contributions, side_shares
-from boostsample.models.importances import explain, log_loss_falls, model_importances
+from boostsample.models.importances import (
+    explain,
+    log_loss_falls,
+    model_contributions,
+    model_importances,
+    side_shares,
+)
 from boostsample.models.model import Model
 from boostsample.records import Term
 from boostsample.rows.weights import StepSize

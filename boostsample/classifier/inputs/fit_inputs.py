@@ -26,17 +26,15 @@ from boostsample.checks import (
 from boostsample.classifier.defaults import MOST_WIDE
 from boostsample.classifier.inputs.frames import (
     FrameColumn,
+    SeenColumns,
     TableColumns,
+    check_container,
+    check_same_names,
     frame_of,
     is_frame,
     is_number,
 )
 from boostsample.classifier.inputs.held_rows import FitRows
-from boostsample.classifier.inputs.seen_columns import (
-    SeenColumns,
-    check_container,
-    check_same_names,
-)
 from boostsample.column_table import ColumnTable
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.family import Family

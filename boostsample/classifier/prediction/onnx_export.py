@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
-from boostsample.classifier.inputs.seen_columns import SeenColumns
+from boostsample.classifier.inputs.frames import SeenColumns
 from boostsample.errors import DataError, SettingError
 from boostsample.files.atomic import check_writable_file, write_file
-from boostsample.models.contributions import products_of_round
+from boostsample.models.importances import products_of_round
 from boostsample.models.model import Model
 from boostsample.registry import registered_class
 

@@ -11,17 +11,19 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.classifier.inputs.fit_inputs import check_prediction_inputs, inputs_are_numbers
-from boostsample.classifier.inputs.seen_columns import SeenColumns
+from boostsample.classifier.inputs.frames import SeenColumns
 from boostsample.classifier.prediction.probabilities import log_probabilities, probabilities
 from boostsample.column_table import ColumnTable
 from boostsample.errors import SettingError, unknown
 from boostsample.labels import class_codes, class_values, classify
-from boostsample.models.contributions import Contributions, model_contributions, side_shares
 from boostsample.models.importances import (
+    Contributions,
     column_importances,
     family_importances,
     feature_columns,
+    model_contributions,
     model_importances,
+    side_shares,
 )
 from boostsample.models.model import Model
 from boostsample.output_codes import OutputCode
@@ -81,7 +83,7 @@ class PredictionMixin:
     def contributions(self, X: Any, *, by: str = "column", background: Any = None) -> Contributions:
         """What each column adds to the scores of each row; base + sum = `decision_function`.
 
-        Shapley values, see `boostsample.models.contributions` for the rule.
+        Shapley values, see `boostsample.models.importances` for the rule.
 
         Parameters
         ----------
