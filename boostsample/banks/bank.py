@@ -25,8 +25,8 @@ from boostsample.family import Family
 from boostsample.hashing import sha256_of_arrays
 from boostsample.kernels.array_layout import N_BINS, aligned
 from boostsample.kernels.cuts import MAX_CUTS
-from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import RareRows
+from boostsample.kernels.tiles import RaceTiles
 from boostsample.records import FamilyInfo, family_infos
 from boostsample.threads import n_threads
 

@@ -23,9 +23,9 @@ from boostsample.checks import check_integer
 from boostsample.family import Family
 from boostsample.jit.compile_kernels import COMPILED
 from boostsample.kernels.array_layout import Bytes, aligned
-from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.tiles import (
     TILE_LINE,
+    RaceTiles,
     fill_tile,
     find_octets,
     gather_octets,

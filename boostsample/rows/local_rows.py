@@ -25,9 +25,9 @@ from boostsample.kernels.array_layout import (
     row_layout,
 )
 from boostsample.kernels.cell_kernels import cell_kernels
-from boostsample.kernels.race import RaceTiles
 from boostsample.kernels.rare_rows import empty_lists
 from boostsample.kernels.row_kernels import UpdateFactors, partition, row_kernels
+from boostsample.kernels.tiles import RaceTiles
 from boostsample.kernels.tree_growth import GrowthRoom, growth_kernels
 from boostsample.records import NodeFeatures, Stumps
 from boostsample.records.feature_tiles import TILE
@@ -43,14 +43,15 @@ from boostsample.rows.sampling_schemes import (
 )
 from boostsample.rows.searcher import FINE, BinSearch, Race, RareSearch, Searcher, SearchRules
 from boostsample.rows.tree_growth import ObliviousGrowth, Searches, TreeGrowth, growth_possible
-from boostsample.rows.weighted_rows import PART, WeightedRows
 from boostsample.rows.weights import (
     FULL_STEP,
+    PART,
     WEIGHT_FLOOR,
     CellTable,
     Factors,
     InitialWeights,
     SignedWeights,
+    WeightedRows,
 )
 from boostsample.threads import CompilingThreads
 

@@ -25,7 +25,6 @@ from boostsample.kernels.array_layout import (
     row_layout,
     rows_of_labels,
 )
-from boostsample.kernels.race import RaceLimits, RaceRows, RaceTiles, race_kernel, race_room
 from boostsample.kernels.rare_rows import (
     RareRoom,
     RareRows,
@@ -41,6 +40,7 @@ from boostsample.kernels.search import (
     search_kernel,
     search_room,
 )
+from boostsample.kernels.tiles import RaceLimits, RaceRows, RaceTiles, race_kernel, race_room
 from boostsample.records import NO_FEATURES, Stumps
 from boostsample.rows.sampling_schemes import (
     PROMISED,
@@ -49,7 +49,7 @@ from boostsample.rows.sampling_schemes import (
     nested_scheme,
     order_seed,
 )
-from boostsample.rows.weighted_rows import SideSums, WeightedRows
+from boostsample.rows.weights import SideSums, WeightedRows
 from boostsample.threads import Threads
 
 #: Edges of an exact search are this close to the true ones; nearer ones are compared again.

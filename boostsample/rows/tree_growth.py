@@ -24,8 +24,7 @@ from boostsample.kernels.tree_growth import (
 )
 from boostsample.records import NodeFeatures
 from boostsample.rows.searcher import FEW, ROUGH, ROUGH_TIE
-from boostsample.rows.weighted_rows import PART
-from boostsample.rows.weights import SignedWeights
+from boostsample.rows.weights import PART, SignedWeights
 
 #: The scheme of draws that growth knows.
 SCHEME = "distinct"

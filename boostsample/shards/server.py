@@ -43,8 +43,7 @@ from boostsample.rows.sampling_schemes import (
     samples_are_joined,
 )
 from boostsample.rows.searcher import SearchRules
-from boostsample.rows.weighted_rows import WeightedRows
-from boostsample.rows.weights import CellTable, Factors, InitialWeights, SignedWeights
+from boostsample.rows.weights import CellTable, Factors, InitialWeights, SignedWeights, WeightedRows
 from boostsample.threads import Threads, n_threads
 
 

@@ -47,8 +47,7 @@ from boostsample.rows.sampling_schemes import (
 )
 from boostsample.rows.searcher import EACH_ROW, BinSearch, stumps_of
 from boostsample.rows.tree_growth import Searches
-from boostsample.rows.weighted_rows import SideSums, of_sides
-from boostsample.rows.weights import CellTable, Factors
+from boostsample.rows.weights import CellTable, Factors, SideSums, of_sides
 from boostsample.shards.exchange import Exchange
 from boostsample.shards.server import Draw, Target, WireStump, histogram_bins
 from boostsample.threads import Threads

@@ -14,7 +14,7 @@ from boostsample.learner import Targets
 from boostsample.loop.booster import Booster
 from boostsample.rows.sampling_schemes import SCHEMES, UNPROMISED
 from boostsample.rows.searcher import Searcher
-from boostsample.rows.weighted_rows import WeightedRows
+from boostsample.rows.weights import WeightedRows
 from boostsample.strategies import UniformNaive
 from tests import naive
 from tests.compiled import slow_without_jit
