@@ -65,6 +65,7 @@ class RowKernels(NamedTuple):
     weigh: Any
     totals: Any
     label_sums: Any
+    side_sums: Any
     signed_edges: Any
     histograms: Any
 
@@ -76,10 +77,6 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
     last_at, plane, last = plane_layout(blocks, tail)
     node_plane, flip_plane, gather_plane, weigh_plane = _node_planes(plane, width)
     node_last, flip_last, gather_last, weigh_last = _node_planes(last, width)
-    sum_plane, sum_last = (
-        _sums(labels, width) if labels >= LANES else _narrow_sums(labels, width)
-        for labels in (plane, last)
-    )
     bin_plane, bin_last = _histograms(plane, width), _histograms(last, width)
     eight, eight_last = _eight_totals(LANES), _eight_totals(min(last, LANES))
     eight_more, has_more = _eight_totals(max(last - LANES, 1)), last > LANES
@@ -245,34 +242,43 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
         none: Any = np.int64(0)
         some_totals(rows, weight, none, weight.size)
 
-    @inner_kernel_for(blocks, tail)
-    def row_sums(
-        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
-    ) -> None:
-        """sums[l] = sum over rows low, ..., high - 1 of phi * w_il * y_il, in their order."""
-        for at in range(0, last_at, PLANE):
-            sum_plane(column, threshold, rows, low, high, sums, at)
-        sum_last(column, threshold, rows, low, high, sums, last_at)
+    def summing(of_sides: bool) -> tuple[Any, Any]:
+        """The sums of some rows, and of parts; or `of_sides` with those of the weights."""
+        sum_plane, sum_last = _sums(plane, width, of_sides), _sums(last, width, of_sides)
 
-    @kernel
-    def label_sums(
-        column: Bytes,
-        threshold: int,
-        rows: Rows,
-        part_size: int,
-        first: int,
-        end: int,
-        sums: Doubles,
-    ) -> None:
-        """sums[p] = the sums of phi * w_il * y_il over part p of the rows.
+        @inner_kernel_for(blocks, tail, of_sides)
+        def row_sums(
+            column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles
+        ) -> None:
+            """The sums of `label_sums` over rows low, ..., high - 1, in their order."""
+            for at in range(0, last_at, PLANE):
+                sum_plane(column, threshold, rows, low, high, sums, at)
+            sum_last(column, threshold, rows, low, high, sums, last_at)
 
-        Reads column uint8 (n,); writes sums float64 (parts, P). Stumps that divide the rows alike
-        get the same bits. O(N P / 8).
-        """
-        n = rows.values.size // width
-        for part in range(first, end):
-            low, high = part * part_size, min(n, (part + 1) * part_size)
-            row_sums(column, threshold, rows, low, high, sums[part])
+        @kernel_for(blocks, tail, of_sides)
+        def label_sums(
+            column: Bytes,
+            threshold: int,
+            rows: Rows,
+            part_size: int,
+            first: int,
+            end: int,
+            sums: Doubles,
+        ) -> None:
+            """sums[p] = the sums of phi * w_il * y_il over part p of the rows.
+
+            Of sides, the sums of w_il and of phi * w_il come before them. Reads column uint8 (n,);
+            writes sums float64 (parts, P), or (parts, 3 P). Stumps that divide the rows alike get
+            the same bits. O(N P / 8).
+            """
+            n = rows.values.size // width
+            for part in range(first, end):
+                low, high = part * part_size, min(n, (part + 1) * part_size)
+                row_sums(column, threshold, rows, low, high, sums[part])
+
+        return row_sums, label_sums
+
+    row_sums, label_sums = summing(False)
 
     @kernel
     def signed_edges(
@@ -321,6 +327,7 @@ def row_kernels(blocks: int, tail: int) -> RowKernels:
         weigh,
         totals,
         label_sums,
+        summing(True)[1],
         signed_edges,
         histograms,
     )
@@ -385,7 +392,7 @@ def _updates(size: int, width: int, by_sides: bool) -> Any:
     By votes, opposite on the sides of a stump, and two factors; or `by_sides`, with `CellFactors`.
     """
     n_rows = rows_at_once(size)
-    lanes = n_rows * size
+    lanes, write_sums = n_rows * size, _written_sums(size, n_rows)
     inner = inner_kernel_for(size, width, by_sides)
 
     @inner
@@ -496,11 +503,7 @@ def _updates(size: int, width: int, by_sides: bool) -> Any:
             values[first + whole * size + lane] = few[lane]
         partial = vec.add(partial, vec.widen(value))
         sizes = vec.add(sizes, vec.eight_lanes(vec.magnitude(vec.widen(value))))
-        vec.store(totals, 0, partial)
-        for label in range(size):
-            sums[at + label] = 0.0
-        for lane in range(lanes):
-            sums[at + lane % size] += totals[lane]
+        write_sums(partial, totals, sums, at)
         return float(vec.total(sizes))
 
     return update_plane
@@ -634,67 +637,80 @@ def _eight_totals(lanes: int) -> Any:
 
 
 @functools.cache
-def _sums(size: int, width: int) -> Any:
-    """Sums of labels at, ..., at + size - 1."""
+def _written_sums(size: int, n_rows: int) -> Any:
+    """sums[at + l] = the sum over the rows of a vector of their label l."""
 
-    @inner_kernel_for(size, width)
-    def sum_plane(
-        column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
-    ) -> None:
-        values, start, examples = rows.values, rows.start, rows.examples
-        row = at * (values.size // width)
-        side = on_stack(N_BINS, np.float32)  # phi of each bin: avoids mispredicted branches
-        for b in range(N_BINS):
-            side[b] = 1.0 if b >= threshold else -1.0
-        partial = vec.widen(vec.fill(vec.load(values, row, size), np.float32(0.0)))
-        for t in range(low, high):
-            i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
-            phi = side[column[i]]
-            if size >= LANES:  # memory keeps pace with narrower rows
-                prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
-            value = vec.load(values, row + t * size, size)
-            partial = vec.add(partial, vec.widen(vec.multiply(value, vec.fill(value, phi))))
-        vec.store(sums, at, partial)
+    @inner_kernel_for(size, n_rows)
+    def write_sums(several: Any, totals: Doubles, sums: Doubles, at: int) -> None:
+        vec.store(totals, 0, several)
+        for label in range(size):
+            sums[at + label] = 0.0
+        for lane in range(n_rows * size):
+            sums[at + lane % size] += totals[lane]
 
-    return sum_plane
+    return write_sums
 
 
 @functools.cache
-def _narrow_sums(size: int, width: int) -> Any:
-    """Sums of labels at, ..., at + size - 1, fewer than a vector holds: some rows at a time."""
-    n_rows = rows_at_once(size)
-    lanes = n_rows * size
+def _sums(size: int, width: int, of_sides: bool) -> Any:
+    """Sums of labels at, ..., at + size - 1: phi times the signed weights.
 
-    @inner_kernel_for(size, width)
+    Or `of_sides` of the weights, of phi times them, and of phi times the signed ones.
+    """
+    # Rows narrower than a vector share one.
+    n_rows = rows_at_once(size) if size < LANES else 1
+    lanes, write_sums = n_rows * size, _written_sums(size, n_rows)
+    signed_at = 2 * width if of_sides else 0
+
+    @inner_kernel_for(size, width, of_sides)
     def sum_plane(
         column: Bytes, threshold: int, rows: Rows, low: int, high: int, sums: Doubles, at: int
     ) -> None:
         values, start, examples = rows.values, rows.start, rows.examples
         row, totals = at * (values.size // width), on_stack(lanes, np.float64)
         bins = on_stack(n_rows, np.uint8)
+        side = on_stack(N_BINS, np.float32)  # phi of each bin: avoids mispredicted branches
+        for b in range(N_BINS if n_rows == 1 else 0):
+            side[b] = 1.0 if b >= threshold else -1.0
         for lane in range(lanes):
             totals[lane] = 0.0
-        partial = vec.load(totals, 0, lanes)
+        signed = vec.load(totals, 0, lanes)
+        weights = by_side = signed
         whole = high - (high - low) % n_rows
         for t in range(low, whole, n_rows):
             value = vec.load(values, row + t * size, lanes)
-            if examples.size:
+            if n_rows == 1:
+                if size >= LANES:  # memory keeps pace with narrower rows
+                    prefetch_first(values, row + (t + PREFETCHED_ROWS) * size)
+                i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
+                phi = vec.fill(value, side[column[i]])
+            elif examples.size:
                 for k in range(n_rows):
                     bins[k] = column[np.uint64(examples[np.uint64(t + k)])]
                 phi = vec.phi(bins, _ZERO, threshold, n_rows, size)
             else:
                 phi = vec.phi(column, start + t, threshold, n_rows, size)
-            partial = vec.add(partial, vec.widen(vec.multiply(value, phi)))
-        vec.store(totals, 0, partial)
-        for label in range(size):
-            sums[at + label] = 0.0
-        for lane in range(lanes):
-            sums[at + lane % size] += totals[lane]
+            if of_sides:  # with three sums, fused operations are faster: the same bits
+                wide, wide_phi = vec.widen(value), vec.widen(phi)
+                weight = vec.magnitude(wide)
+                weights = vec.add(weights, weight)
+                by_side = vec.fused(weight, wide_phi, by_side)
+                signed = vec.fused(wide, wide_phi, signed)
+            else:
+                signed = vec.add(signed, vec.widen(vec.multiply(value, phi)))
+        if of_sides:
+            write_sums(weights, totals, sums, at)
+            write_sums(by_side, totals, sums, width + at)
+        write_sums(signed, totals, sums, signed_at + at)
         for t in range(whole, high):
             i = np.uint64(examples[np.uint64(t)] if examples.size else start + t)
             phi_of = 1.0 if column[i] >= threshold else -1.0
-            for label in range(size):
-                sums[at + label] += phi_of * np.float64(values[row + t * size + label])
+            for label in range(at, at + size):
+                weight_of = np.float64(values[row + t * size + label - at])
+                sums[signed_at + label] += phi_of * weight_of
+                if of_sides:
+                    sums[label] += abs(weight_of)
+                    sums[width + label] += phi_of * abs(weight_of)
 
     return sum_plane
 

@@ -264,7 +264,7 @@ def growth_kernels(blocks: int, tail: int, masses: bool = False) -> GrowthKernel
     label_masses = of_cells.label_masses
     gather, totals, weigh = of_rows.gather, of_rows.totals, of_rows.weigh
     update_nodes = of_rows.update_nodes
-    finish = of_cells.side_sums if masses else of_rows.label_sums
+    finish = of_rows.side_sums if masses else of_rows.label_sums
     kernel = kernel_for(blocks, tail, masses)
 
     @kernel

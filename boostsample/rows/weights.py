@@ -254,7 +254,7 @@ class WeightedRows(abc.ABC):
         """Sums over i of w_il, phi(x_i) w_il and phi(x_i) w_il y_il: float64 (3, K); O(n)."""
         sums = np.empty((self._cuts.stop - 1, 3 * self.width))
         self.share(
-            cell_kernels(*row_layout(self.n_labels)).side_sums,
+            row_kernels(*row_layout(self.n_labels)).side_sums,
             (column, np.int16(threshold), self.exact()),
             (sums,),
         )
