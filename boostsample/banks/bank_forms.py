@@ -23,18 +23,15 @@ from numpy.typing import NDArray
 
 from boostsample.banks.bank import Bank, FeatureBank, check_bank_families, digest_of_examples
 from boostsample.banks.binning import reference_rows
-from boostsample.banks.column_bank import COLUMN_CACHE_BYTES, ColumnBank
-from boostsample.banks.disk import (
+from boostsample.banks.cache_folder import (
     DISK_HEADER,
-    FORMAT,
     DamagedBank,
-    DiskBank,
     banks_dir,
     building_in_cache,
-    disk_bank_bytes,
     remove_from_cache,
-    write_bank,
 )
+from boostsample.banks.column_bank import COLUMN_CACHE_BYTES, ColumnBank
+from boostsample.banks.disk import FORMAT, DiskBank, disk_bank_bytes, write_bank
 from boostsample.banks.lazy import LAZY_CACHE_BYTES, LazyBank
 from boostsample.banks.tile_layout import check_tile_bytes
 from boostsample.checks import check_integer, check_known

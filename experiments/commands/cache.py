@@ -14,7 +14,7 @@ from boostsample.experiments.commands.shared.options import CommandGroup
 from boostsample.experiments.commands.shared.printing import print_line
 
 if TYPE_CHECKING:
-    from boostsample.banks.disk import CacheEntry
+    from boostsample.banks.cache_folder import CacheEntry
 
 _SHORT = 12  # displayed characters of a key; commands take any unambiguous beginning of it
 
@@ -35,7 +35,7 @@ def cache(context: click.Context) -> None:
 @click.option("--all", "everything", is_flag=True, help="All banks, and unfinished ones.")
 def clear_cache(keys: tuple[str, ...], everything: bool) -> None:
     """Remove feature banks by the beginnings of their keys; running programs keep theirs."""
-    from boostsample.banks.disk import (
+    from boostsample.banks.cache_folder import (
         cache_entries,
         cache_entry_size,
         find_cache_entries,
@@ -71,12 +71,8 @@ def verify_cache(keys: tuple[str, ...]) -> None:
 
     Ends with exit code 1 if a bank is damaged. Training checks only the features that it reads.
     """
-    from boostsample.banks.disk import (
-        DamagedBank,
-        cache_entries,
-        check_disk_bank,
-        find_cache_entries,
-    )
+    from boostsample.banks.cache_folder import DamagedBank, cache_entries, find_cache_entries
+    from boostsample.banks.disk import check_disk_bank
 
     banks = find_cache_entries(keys) if keys else cache_entries()
     damaged = []
@@ -96,7 +92,7 @@ def verify_cache(keys: tuple[str, ...]) -> None:
 
 
 def _list() -> None:
-    from boostsample.banks.disk import (
+    from boostsample.banks.cache_folder import (
         banks_dir,
         cache_entries,
         cache_entry_size,

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.banks.disk import cache_dir
+from boostsample.banks.cache_folder import cache_dir
 from boostsample.errors import DataError, SettingError, one_line
 from boostsample.experiments.data.dataset import DataContent
 from boostsample.files.atomic import atomic_file

@@ -18,7 +18,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any
 
-from boostsample.banks.disk import cache_dir
+from boostsample.banks.cache_folder import cache_dir
 from boostsample.dask.cluster import check_versions, versions_here
 from boostsample.errors import DataError, one_line
 from boostsample.experiments.cells.cell_file import Cell

@@ -20,18 +20,11 @@ import pytest
 import scipy.sparse
 from numpy.typing import NDArray
 
-from boostsample.banks import bank_forms, binning, disk
+from boostsample.banks import bank_forms, binning, cache_folder
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_forms import cached_bank, cached_bank_facts
-from boostsample.banks.disk import (
-    DamagedBank,
-    DiskBank,
-    banks_dir,
-    cache_entries,
-    check_disk_bank,
-    disk_bank_bytes,
-    remove_from_cache,
-)
+from boostsample.banks.cache_folder import DamagedBank, banks_dir, cache_entries, remove_from_cache
+from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError, SettingError
 from boostsample.families import Columns
 from boostsample.family import pixel_major
@@ -266,13 +259,13 @@ def test_the_cache_folder_of_each_platform(monkeypatch: pytest.MonkeyPatch) -> N
         ("darwin", home / "Library" / "Caches" / "boostsample"),
         ("win32", home / "AppData" / "Local" / "boostsample" / "Cache"),
     ):
-        monkeypatch.setattr(disk, "sys", SimpleNamespace(platform=platform))
-        assert disk.cache_dir() == expected
-    monkeypatch.setattr(disk, "sys", SimpleNamespace(platform="linux"))
+        monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform=platform))
+        assert cache_folder.cache_dir() == expected
+    monkeypatch.setattr(cache_folder, "sys", SimpleNamespace(platform="linux"))
     monkeypatch.setenv("XDG_CACHE_HOME", "/x")
-    assert disk.cache_dir() == Path("/x/boostsample")
+    assert cache_folder.cache_dir() == Path("/x/boostsample")
     monkeypatch.setenv("BOOSTSAMPLE_CACHE_DIR", "~/y")
-    assert disk.cache_dir() == home / "y"
+    assert cache_folder.cache_dir() == home / "y"
 
 
 __all__ = ["X"]  # a fixture
@@ -312,9 +305,9 @@ def damaged(name: str, folder: Path) -> None:
     elif kind == "list":
         path.write_bytes(b"[]")
     elif kind == "format":
-        facts = disk.read_bank_header(folder)
+        facts = cache_folder.read_bank_header(folder)
         path.unlink()
-        disk.write_bank_header(folder, {**facts, "format": 99})
+        cache_folder.write_bank_header(folder, {**facts, "format": 99})
     elif kind == "folder":
         shutil.rmtree(path)
         path.mkdir()

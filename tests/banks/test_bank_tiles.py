@@ -13,17 +13,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from boostsample.banks import cache_folder
 from boostsample.banks import tile_layout as bank_tiles
 from boostsample.banks.bank import FeatureBank
 from boostsample.banks.bank_forms import cached_bank, make_bank
-from boostsample.banks.disk import (
-    DamagedBank,
-    DiskBank,
-    cache_entries,
-    check_disk_bank,
-    disk_bank_bytes,
-    read_bank_header,
-)
+from boostsample.banks.cache_folder import DamagedBank, cache_entries
+from boostsample.banks.disk import DiskBank, check_disk_bank, disk_bank_bytes
 from boostsample.errors import DataError
 from boostsample.experiments.commands.cli import main
 from boostsample.families import Columns
@@ -80,7 +75,7 @@ def test_the_copy_is_listed_with_its_size(X: NDArray[np.float32]) -> None:
     assert has_copy(bank)
     assert same_bits(bank, in_memory(X))
     check_disk_bank(bank.folder)
-    for name, facts in read_bank_header(bank.folder)["files"].items():
+    for name, facts in cache_folder.read_bank_header(bank.folder)["files"].items():
         assert facts["bytes"] == (bank.folder / name).stat().st_size
     kept = np.load(bank.folder / "tiles.npy", mmap_mode="r")
     assert kept.shape == (TILES, 64 * N)
@@ -94,7 +89,7 @@ def test_the_copy_is_listed_with_its_size(X: NDArray[np.float32]) -> None:
 def test_a_bank_is_found_with_or_without_a_copy(X: NDArray[np.float32]) -> None:
     made = opened(X, tile_bytes=0)
     assert files(made) == FILES  # what versions without tiles have written
-    assert set(read_bank_header(made.folder)["files"]) == FILES - {"header.json"}
+    assert set(cache_folder.read_bank_header(made.folder)["files"]) == FILES - {"header.json"}
     again = opened(X)
     assert again.folder == made.folder
     assert files(again) == FILES

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from boostsample.banks.bank_forms import cached_bank
-from boostsample.banks.disk import banks_dir, building_in_cache
+from boostsample.banks.cache_folder import banks_dir, building_in_cache
 from boostsample.families import Columns
 from tests.experiments.conftest import CommandLine
 
