@@ -140,7 +140,7 @@ def _classifier(module: types.ModuleType, printed: str) -> None:
     assert module.model.score(module.X_test, module.y_test) > 0.85
     assert "300 rounds" in printed
     assert printed.endswith("the same answers\nthe same answers in onnxruntime\n")
-    assert Path("digits.bsm").stat().st_size < 200_000
+    assert Path("tutorial.bsm").stat().st_size < 200_000
 
 
 def _frames(module: types.ModuleType, printed: str) -> None:
@@ -197,7 +197,7 @@ def _models(module: types.ModuleType, printed: str) -> None:
     settings: dict[str, Any] = {"n_rounds": 3, "learning_rate": 1.0, "random_state": 0}
     full_steps = BoostSampleClassifier("uniform-naive", "stump", **settings)
     full_steps.fit(module.X[:300], module.y[:300]).save("full_steps.bsm")
-    stumps, trees = (set(np.load(name).files) for name in ("full_steps.bsm", "digits.bsm"))
+    stumps, trees = (set(np.load(name).files) for name in ("full_steps.bsm", "trees.bsm"))
     table = read(DOCS / "models.md").split("| entry |")[1].split("\n\n")[0]
     named = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", " ".join(named))) == stumps | trees
