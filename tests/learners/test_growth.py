@@ -105,7 +105,7 @@ def table(kind: str) -> tuple[Any, Any]:
     rng = np.random.default_rng(5)
     n, n_classes = {
         "two classes": (60, 2),
-        "many labels": (90, 17),
+        "many labels": (90, 20),
         "many rows": (9000 if COMPILED else 70, 4),
         "few rows": (7, 2),
         "separable": (60, 3),

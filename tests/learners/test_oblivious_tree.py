@@ -71,7 +71,7 @@ def naive_levels(X: Any, signed: Any, depth: int) -> tuple[list[tuple[int, float
 
 
 @pytest.mark.parametrize("objective", ["mh", "real-mh"])
-@pytest.mark.parametrize("n_classes", [2, 3, 17])
+@pytest.mark.parametrize("n_classes", [2, 3, 20])
 def test_rounds_are_those_of_the_twin(objective: str, n_classes: int) -> None:
     X, y = table(120, n_classes)
     booster = booster_of(X, y, "oblivious-tree:depth=3", objective=objective, learning_rate=0.5)
