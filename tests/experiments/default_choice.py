@@ -306,8 +306,9 @@ def main() -> None:
     if options.what == "print":
         sys.stdout.write(markdown.marked(tables(options.file)))
     else:
-        lines = (dict(zip(COLUMNS, line, strict=True)) for line in measured())
-        markdown.write_rows(options.file, lines)
+        markdown.write_rows(
+            options.file, (dict(zip(COLUMNS, line, strict=True)) for line in measured())
+        )
 
 
 if __name__ == "__main__":
