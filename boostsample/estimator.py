@@ -529,7 +529,7 @@ class BoostSampleClassifier(
             scores = run.held_scores(*rows.held)
             for turn in range(0, len(chosen), n_members):
                 scores.add(*chosen[turn : turn + n_members])
-            state = replace(state, temperature=best_temperature(scores, offset, multi_label))
+            state = replace(state, temperature=best_temperature(scores, run.rule))
         if facts is not None:
             state = replace(state, run=run_to_keep(booster, run, facts, rounds, last_run))
         if callbacks is not None:

@@ -19,6 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from boostsample.classifier.inputs.held_rows import HeldScores
 from boostsample.classifier.prediction.probabilities import (
+    TemperatureRule,
     best_temperature,
     log_probabilities,
     probabilities,
@@ -40,26 +41,21 @@ class EvalMetric:
     """
 
     def __init__(
-        self,
-        metric: Metric,
-        held: HeldScores,
-        offsets: NDArray[np.float64],
-        classes: NDArray[Any],
-        multi_label: bool,
+        self, metric: Metric, held: HeldScores, rule: TemperatureRule, classes: NDArray[Any]
     ) -> None:
         self.held = held
         self.sign = -1.0 if metric == "auc" else 1.0
         self._metric = metric
-        self._offsets, self._multi_label = offsets, multi_label
+        self._rule, self._multi_label = rule, rule.multi_label
         self._temperature: float | None = None
         self._shifts = np.full(held.labels.shape[0], np.nan)
         labels = held.labels
-        if labels.shape[1] == 1 and not multi_label:
+        if labels.shape[1] == 1 and not rule.multi_label:
             labels = np.hstack([-labels, labels])
         self._positive = labels > 0  # (n, classes or labels)
         codes = self._positive.argmax(axis=1)
-        self._truth = self._positive.astype(np.int64) if multi_label else codes
-        self._y = self._truth if multi_label else classes[codes]
+        self._truth = self._positive.astype(np.int64) if rule.multi_label else codes
+        self._y = self._truth if rule.multi_label else classes[codes]
         self._mixed = np.flatnonzero(self._positive.any(axis=0) & ~self._positive.all(axis=0))
         if metric == "auc" and not self._mixed.size:
             raise DataError(
@@ -135,10 +131,9 @@ class EvalMetric:
 
     def _odds(self) -> tuple[NDArray[np.float64], NDArray[np.float64], float, bool]:
         """Scores, offsets and the best temperature of the scores."""
-        offsets, multi_label = self._offsets, self._multi_label
         begin = self._temperature, self._shifts
-        self._temperature = best_temperature(self.held, offsets, multi_label, *begin)
-        return self.held.scores, offsets, self._temperature, multi_label
+        self._temperature = best_temperature(self.held, self._rule, *begin)
+        return self.held.scores, self._rule.offsets, self._temperature, self._multi_label
 
 
 _NAMED: dict[str, Callable[[EvalMetric], float]] = {

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -23,7 +24,7 @@ from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitMo
 from boostsample.classifier.inputs.fit_inputs import FitInputs
 from boostsample.classifier.inputs.frames import check_same_names
 from boostsample.classifier.inputs.held_rows import HeldScores
-from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
+from boostsample.classifier.prediction.probabilities import TemperatureRule, largest_score
 from boostsample.errors import DataError, SettingError
 from boostsample.files.json_text import pack_state
 from boostsample.hashing import sha256_of_arrays, sha256_of_bytes
@@ -88,6 +89,12 @@ class FitRun:
         )
         return objective
 
+    @cached_property
+    def rule(self) -> TemperatureRule:
+        """The rule of the temperature."""
+        n_rows, multi_label = self.inputs.rows.train.size, self.inputs.multi_label
+        return TemperatureRule(self.objective, n_rows, self.offset, multi_label, self.code)
+
     def booster(self, train: NDArray[np.int64], n_rounds: int, *stream: int) -> Booster:
         """The booster of some of the rows, before its first round."""
         settings, rows = self.settings, self.inputs.rows
@@ -144,20 +151,11 @@ class FitRun:
     def held_scores(self, *parts: NDArray[np.int64]) -> HeldScores:
         """The scores of rows that are not trained on; see `HeldScores`."""
         rows = self.inputs.rows
-        return HeldScores(
-            self.bank,
-            rows,
-            *parts,
-            threads=self._threads,
-            code=self.code,
-            objective=self.objective,
-        )
+        return HeldScores(self.bank, rows, *parts, threads=self._threads, code=self.code)
 
     def held_metric(self, *parts: NDArray[np.int64]) -> EvalMetric:
         """The metric of rows that are not trained on; see `HeldScores`."""
-        classes, multi_label = self.inputs.classes, self.inputs.multi_label
-        scores = self.held_scores(*parts)
-        return EvalMetric(self.metric, scores, self.offset, classes, multi_label)
+        return EvalMetric(self.metric, self.held_scores(*parts), self.rule, self.inputs.classes)
 
     def example_weights(
         self, booster: Booster | Committee, rounds: Sequence[Round]
@@ -201,10 +199,8 @@ class FitRun:
             model = self.start.model.extended(families, terms)
         temperature = 1.0
         if self.settings.calibration is not None:
-            edges, largest = [done.edge for done in rounds], largest_score(model)
-            given = largest, edges, self.offset, multi_label
-            of_run = booster.objective, rows.train.size, self.code
-            temperature = rule_temperature(*given, *of_run)
+            edges = [done.edge for done in rounds]
+            temperature = self.rule.temperature(largest_score(model), edges)
         falls = round_falls(
             rounds,
             booster.objective,

@@ -19,7 +19,7 @@ from boostsample.classifier.defaults import AUTO, NamedSettings, choose_settings
 from boostsample.classifier.fit_run import fit_checkpoint, fit_seed, train
 from boostsample.classifier.fitted import FittedState
 from boostsample.classifier.prediction.prediction_mixin import accuracy
-from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
+from boostsample.classifier.prediction.probabilities import TemperatureRule, largest_score
 from boostsample.dask.cluster import DaskShards
 from boostsample.dask.cluster_table import read_table
 from boostsample.dask.parts import is_collection, is_frame
@@ -241,9 +241,9 @@ class DaskBoostSampleClassifier(
         temperature = 1.0
         if self.calibration is not None:
             edges = [done.edge for done in rounds]
-            largest = largest_score(model)
-            given = largest, edges, facts.offset, facts.multi_label
-            temperature = rule_temperature(*given, booster.objective, sum(facts.n_rows))
+            of_data = sum(facts.n_rows), facts.offset, facts.multi_label
+            rule = TemperatureRule(booster.objective, *of_data)
+            temperature = rule.temperature(largest_score(model), edges)
         falls = round_falls(rounds, booster.objective, booster.step_size)
         FittedState(
             facts.seen,

@@ -17,12 +17,12 @@ from sklearn.metrics import get_scorer, log_loss, roc_auc_score
 from boostsample import BoostSampleClassifier
 from boostsample.classifier.inputs.held_rows import FitRows, HeldScores
 from boostsample.classifier.prediction.probabilities import (
+    TemperatureRule,
     best_temperature,
     label_offsets,
     largest_score,
     log_probabilities,
     probabilities,
-    rule_temperature,
 )
 from boostsample.labels import classify, encode
 from boostsample.objective import AdaBoostMH, Objective
@@ -40,6 +40,10 @@ def held_rows(signs: NDArray[np.int8], scores: NDArray[Any], weight: NDArray[Any
     held.scores[:] = scores
     held.largest, held.edges = 5.0 * float(np.abs(scores).max()), [0.9] * 7 + [0.2, 0.4]
     return held
+
+
+def rule_of_votes(n_labels: int) -> TemperatureRule:
+    return TemperatureRule(AdaBoostMH(), 9, np.zeros(n_labels), False)
 
 
 def naive_rule(
@@ -67,12 +71,12 @@ def naive_rule_of_values(
     return float(max(rule, 1, floor / 30))
 
 
-def naive_temperature(held: HeldScores, offsets: NDArray[Any], multi_label: bool) -> float:
+def naive_temperature(held: HeldScores, given: TemperatureRule) -> float:
     """By minimize_scalar over the definition, a row and a class or label after the other."""
-    n, n_labels = held.labels.shape
+    (n, n_labels), (objective, _, offsets, multi_label, code) = held.labels.shape, given
     rule = naive_rule(held.largest, held.edges, offsets, multi_label, math.inf)
-    rule = held.largest if held.objective.resamples else rule
-    rule = rule if held.code is None else 0.22 * held.code.n_bits
+    rule = held.largest if objective.resamples else rule
+    rule = rule if code is None else 0.22 * code.n_bits
     positive = held.labels > 0
     if n_labels == 1:
         positive = np.hstack([~positive, positive])
@@ -104,25 +108,25 @@ def test_it_is_that_of_a_general_search(n_classes: int, scale: float, objective:
     codes, weight = r.integers(n_classes, size=25), r.random(25) + 0.1
     signs = encode(codes, n_classes)
     held = held_rows(signs, (signs + r.normal(size=signs.shape)) * scale, weight)
-    zeros = np.zeros(signs.shape[1])
-    held.objective = objective
-    expected = naive_temperature(held, zeros, False)
+    rule = TemperatureRule(objective, 25, np.zeros(signs.shape[1]), False)
+    expected = naive_temperature(held, rule)
     for start in (None, 1e-2, expected, 1e3):
-        assert best_temperature(held, zeros, False, start) == pytest.approx(expected, rel=2e-3)
+        assert best_temperature(held, rule, start) == pytest.approx(expected, rel=2e-3)
 
 
 @pytest.mark.parametrize("edges", [[0.3], [0.9, 0.2, 0.4], [0.9] * 7 + [0.2, 0.4], [0.9, 1e-9]])
 @pytest.mark.parametrize("largest", [0.3, 40.0, 1e9])
 def test_the_rule(edges: list[float], largest: float) -> None:
     for offsets, multi_label in ((np.zeros(1), False), (np.zeros(5), False), (np.ones(3), True)):
-        given = largest, edges, offsets, multi_label
+        expected = naive_rule(largest, edges, offsets, multi_label)
         for n in (7, 10**5):
-            assert rule_temperature(*given, AdaBoostMH(), n) == pytest.approx(naive_rule(*given))
-            assert rule_temperature(*given, RealMH(), n) == pytest.approx(
+            votes = TemperatureRule(AdaBoostMH(), n, offsets, multi_label)
+            assert votes.temperature(largest, edges) == pytest.approx(expected)
+            assert votes._replace(objective=RealMH()).temperature(largest, edges) == pytest.approx(
                 naive_rule_of_values(largest, offsets, multi_label, n)
             )
     for size, edge in ((0.0, edges), (1.0, [0.0])):
-        assert rule_temperature(size, edge, np.zeros(5), False, AdaBoostMH(), 9) == 1.0
+        assert rule_of_votes(5).temperature(size, edge) == 1.0
 
 
 def test_it_is_that_of_a_general_search_for_bits() -> None:
@@ -131,18 +135,21 @@ def test_it_is_that_of_a_general_search_for_bits() -> None:
     held = held_rows(signs, r.normal(size=(25, 5)), r.random(25) + 0.1)
     held.code = OutputCode(r.choice(np.array([-1, 1], np.int8), (5, 12)), "hamming")
     held._scores = r.normal(size=(25, 12))
-    expected = naive_temperature(held, np.zeros(5), False)
-    assert best_temperature(held, np.zeros(5), False) == pytest.approx(expected, rel=2e-3)
+    rule = TemperatureRule(RealMH(), 25, np.zeros(5), False, held.code)
+    expected = naive_temperature(held, rule)
+    assert best_temperature(held, rule) == pytest.approx(expected, rel=2e-3)
+    for offsets in (np.zeros(1), np.zeros(5)):
+        assert rule._replace(offsets=offsets).temperature(1e9, [0.2]) == 0.22 * 12
 
 
 def test_several_labels_share_one_temperature() -> None:
     r = np.random.default_rng(3)
     signs = np.where(r.random((80, 3)) < 0.3, 1, -1).astype(np.int8)
     scores: NDArray[Any] = (signs + r.normal(size=signs.shape)) * 4
-    weight, offsets = r.random(80), r.random(3)
+    weight, rule = r.random(80), TemperatureRule(AdaBoostMH(), 80, r.random(3), True)
     held = held_rows(signs, scores, weight)
-    expected = naive_temperature(held, offsets, True)
-    assert best_temperature(held, offsets, True) == pytest.approx(expected, rel=2e-3)
+    expected = naive_temperature(held, rule)
+    assert best_temperature(held, rule) == pytest.approx(expected, rel=2e-3)
 
 
 def test_a_fit_is_calibrated_on_held_out_rows() -> None:
@@ -159,7 +166,7 @@ def test_a_fit_is_calibrated_on_held_out_rows() -> None:
     held = held_rows(encode(y[800:1200]), model.decision_function(X[800:1200]), np.ones(400))
     held.largest = largest_score(model.model_)
     held.edges = list({row["round"]: math.tanh(row["alpha"]) for row in model.history_}.values())
-    expected = best_temperature(held, np.zeros(10), False)
+    expected = best_temperature(held, rule_of_votes(10))
     assert model.temperature_ == pytest.approx(expected, rel=1e-6)
     rule = BoostSampleClassifier(**settings).fit(X[:800], y[:800])
     by_rule = naive_rule(held.largest, held.edges, np.zeros(10), False)
@@ -379,7 +386,8 @@ def test_calibrated_probabilities_keep_the_order_of_the_scores(
     scores[:2] = alphas.sum() * np.array([[1.0], [-1.0]])  # the largest possible ones
     offsets: Floats = np.zeros(1) if n_labels == 1 else r.normal(size=n_labels)
     largest = alphas.sum() * (2 if isinstance(objective, RealMH) else 1)
-    temperature = rule_temperature(largest, [0.2], offsets, n_labels > 1, objective, 10**6)
+    rule = TemperatureRule(objective, 10**6, offsets, n_labels > 1)
+    temperature = rule.temperature(largest, [0.2])
     chances = probabilities(scores, offsets, temperature, n_labels > 1)[:, -n_labels:]
     for label in range(n_labels):
         order = np.argsort(scores[:, label])

@@ -19,7 +19,7 @@ from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from boostsample.loop.run_file import read_checkpoint
 from tests.classifier.conftest import Data
-from tests.classifier.test_calibration import held_rows
+from tests.classifier.test_calibration import held_rows, rule_of_votes
 from tests.classifier.test_early_stopping import naive_choice, naive_points
 
 STUMPS: dict[str, Any] = {
@@ -64,7 +64,7 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
         list(member.staged_decision_function(X[part]))
         for member, part in zip(models, parts, strict=True)
     ]
-    zeros = np.zeros(signs.shape[1])
+    rule = rule_of_votes(signs.shape[1])
     losses, errors, temperatures = {}, [], {}
     for at in range(MOST):
         scores = np.concatenate([stages[at] for stages in staged]).reshape(len(held), -1)
@@ -72,8 +72,8 @@ def test_the_mean_of_five_models(noisy: Data) -> None:
         tops = [np.abs(member.model_.alpha[: at + 1]).sum() for member in models]
         rows.largest = float(np.mean(tops))
         rows.edges = np.mean([edges(member)[: at + 1] for member in models], axis=0).tolist()
-        temperatures[at + 1] = best_temperature(rows, zeros, False)
-        chances = probabilities(scores, zeros, temperatures[at + 1], False)
+        temperatures[at + 1] = best_temperature(rows, rule)
+        chances = probabilities(scores, rule.offsets, temperatures[at + 1], False)
         losses[at + 1] = log_loss(y[held], chances)
         errors.append(100 * np.mean(chances.argmax(axis=1) != y[held]))
     points = naive_points(MOST)
@@ -213,8 +213,8 @@ def test_sets_that_are_scored_have_the_mean(noisy: Data) -> None:
     n_turns = model.n_rounds_ // 5
     rows.largest = float(np.abs(model.model_.alpha).sum())
     rows.edges = np.mean(np.reshape(edges(model), (-1, 5))[:n_turns], axis=1).tolist()
-    zeros = np.zeros(rows.labels.shape[1])
-    chances = probabilities(rows.scores, zeros, best_temperature(rows, zeros, False), False)
+    rule = rule_of_votes(rows.labels.shape[1])
+    chances = probabilities(rows.scores, rule.offsets, best_temperature(rows, rule), False)
     shown = model.history_[5 * n_turns - 1]["eval_set_0"]
     assert math.isnan(shown) or shown == pytest.approx(log_loss(y[:50], chances), rel=1e-4)
     assert not math.isnan(model.history_[5 * 16 - 1]["eval_set_0"])

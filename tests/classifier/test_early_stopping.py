@@ -19,6 +19,7 @@ from boostsample.classifier.prediction.probabilities import best_temperature, pr
 from boostsample.labels import classify, encode
 from boostsample.records import Round
 from tests.classifier.conftest import Data, classifier
+from tests.classifier.test_calibration import rule_of_votes
 
 
 class _Scripted:
@@ -143,13 +144,12 @@ def class_rows(seed: int, n_classes: int, n: int = 80) -> tuple[HeldScores, NDAr
 def test_metrics_are_those_of_scikit_learn(n_classes: int, seed: int) -> None:
     held, codes = class_rows(seed, n_classes)
     classes = np.array(list("abcdef")[:n_classes])
-
-    zeros = np.zeros(held.labels.shape[1])
+    rule = rule_of_votes(held.labels.shape[1])
 
     def value(metric: Any) -> float:
-        return EvalMetric(metric, held, zeros, classes, False)()
+        return EvalMetric(metric, held, rule, classes)()
 
-    chances = probabilities(held.scores, zeros, best_temperature(held, zeros, False), False)
+    chances = probabilities(held.scores, rule.offsets, best_temperature(held, rule), False)
     y, predicted, weight = classes[codes], classify(held.scores), held.weight
     assert value("log_loss") == pytest.approx(
         log_loss(y, chances, labels=classes, sample_weight=weight), rel=1e-6
@@ -190,11 +190,12 @@ def test_metrics_of_several_labels() -> None:
     held.labels, held.weight = encode(Y), r.random(60) + 0.1
     held._scores = np.round(4 * (held.labels + r.normal(size=Y.shape)))
     offsets = np.array([0.3, 0.0, -0.2])
+    rule = rule_of_votes(3)._replace(offsets=offsets, multi_label=True)
 
     def value(metric: str) -> float:
-        return EvalMetric(metric, held, offsets, np.arange(3), True)()
+        return EvalMetric(metric, held, rule, np.arange(3))()
 
-    temperature = best_temperature(held, offsets, True)
+    temperature = best_temperature(held, rule)
     chances, weight = probabilities(held.scores, offsets, temperature, True), held.weight
     labels = range(3)
     losses = [log_loss(Y[:, k], chances[:, k], sample_weight=weight) for k in labels]

@@ -13,7 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_digits
 
 from boostsample import BoostSampleClassifier
-from boostsample.classifier.prediction.probabilities import largest_score, rule_temperature
+from boostsample.classifier.prediction.probabilities import TemperatureRule, largest_score
 from boostsample.dask import DaskBoostSampleClassifier
 from boostsample.dask.cluster_table import merged, naming_part, summarise
 from boostsample.errors import DataError, SettingError
@@ -139,9 +139,8 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
 
 def rule_of(model: Any, objective: Objective | None = None) -> float:
     edges = np.tanh(model.model_.alpha[model.model_.first] / model.learning_rate).tolist()
-    given = largest_score(model.model_), edges
-    of_data = model.offset_, model._multi_label
-    return rule_temperature(*given, *of_data, objective or AdaBoostMH(), 600)
+    rule = TemperatureRule(objective or AdaBoostMH(), 600, model.offset_, model._multi_label)
+    return rule.temperature(largest_score(model.model_), edges)
 
 
 def test_frames_are_matched_by_names_that_are_no_text(client: Any, tmp_path: Path) -> None:

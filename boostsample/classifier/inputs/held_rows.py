@@ -17,7 +17,6 @@ from boostsample.errors import DataError, SettingError
 from boostsample.kernels.scores import add_bin_scores
 from boostsample.labels import class_codes, class_values, encode
 from boostsample.models.model import TermArrays
-from boostsample.objective import AdaBoostMH, Objective
 from boostsample.output_codes import OutputCode
 from boostsample.records import Round, Term
 from boostsample.registry import make_objective
@@ -259,7 +258,6 @@ class HeldScores:
         *parts: NDArray[np.int64],
         threads: Threads | None = None,
         code: OutputCode | None = None,
-        objective: Objective | None = None,
     ) -> None:
         held = np.concatenate(parts)
         ends = np.cumsum([0, *(part.size for part in parts)]).tolist()
@@ -274,7 +272,6 @@ class HeldScores:
         self._decoded: NDArray[np.float64] | None = None
         self.threads = Threads(1) if threads is None else threads
         self.largest = rows.largest
-        self.objective = AdaBoostMH() if objective is None else objective
         self.edges: list[float] = []
         if rows.scores is not None:
             self._scores += rows.scores[held]

@@ -17,7 +17,7 @@ is at f = 1/2 log(p u+ / ((1 - p) u-)), so that
 calibration, divides them, and changes neither the order of the classes of a row nor, for two
 classes and for several labels, the order of the rows.
 
-- `rule_temperature` needs no rows: T = 1.1 A^0.73 G^0.29 K^-0.45. A is the sum of alpha over the
+- `TemperatureRule` needs no rows: T = 1.1 A^0.73 G^0.29 K^-0.45. A is the sum of alpha over the
   rounds, the largest score that the model can give; G the mean edge of the last quarter of the
   rounds; K the number of classes or labels. T is at least 1 - G / 0.3: where no edge is left, the
   scores minimise the loss, and T = 1. A sum of real values is far above the scores of all rows: for
@@ -51,6 +51,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -236,69 +237,60 @@ def largest_score(model: Model) -> float:
     return math.fsum(model.largest.tolist())
 
 
-def rule_temperature(
-    largest: float,
-    edges: Sequence[float],
-    offsets: NDArray[np.float64],
-    multi_label: bool,
-    objective: Objective,
-    n_rows: int,
-    code: OutputCode | None = None,
-) -> float:
-    """The temperature of the rule above, of 1 if all scores or last edges are 0.
+class TemperatureRule(NamedTuple):
+    """The rule above that suits the scores of a model trained on `n_rows` rows.
 
-    `largest` is as from `largest_score`, `edges` are those of the rounds that were trained, on
-    `n_rows` rows. At least 1 for several labels, since less would magnify the offsets. At least so
-    high that no logit of a label of any row is above 30; with real values, at half of `largest`.
+    `offsets` are as from `label_offsets`, or 0 for each class; `code` decodes the scores, if any.
     """
-    rule, score = _rule(largest, edges, offsets, multi_label, objective, code), largest
-    if _counts_bits(code):
-        return rule
-    if isinstance(objective, RealObjective):
-        rule = 6.1 * largest**0.73 * max(offsets.size, 2) ** -0.33 * n_rows**-0.39
-        rule, score = max(rule, 1.0), 0.5 * largest
-    return _ordered(rule, score / _LARGEST_LOGIT, offsets / _LARGEST_LOGIT, multi_label)
 
+    objective: Objective
+    n_rows: int
+    offsets: NDArray[np.float64]
+    multi_label: bool
+    code: OutputCode | None = None
 
-def _rule(
-    largest: float,
-    edges: Sequence[float],
-    offsets: NDArray[np.float64],
-    multi_label: bool,
-    objective: Objective,
-    code: OutputCode | None,
-) -> float:
-    """The rules but for real values."""
-    if code is not None and _counts_bits(code):
-        return 0.22 * code.n_bits
-    if objective.resamples:
-        return largest or 1.0
-    last = edges[-max(1, len(edges) // 4) :]
-    edge = math.fsum(last) / len(last)
-    rule = 1.0
-    if largest > 0.0 and edge > 0.0:
-        rule = 1.1 * largest**0.73 * edge**0.29 * max(offsets.size, 2) ** -0.45
-        rule = max(rule, 1.0 if multi_label else 1.0 - edge / 0.3)
-    return rule
+    def temperature(self, largest: float, edges: Sequence[float]) -> float:
+        """The temperature without held-out rows, 1 if all scores or last edges are 0.
 
+        `largest` is as from `largest_score`, `edges` are those of the rounds that were trained. At
+        least 1 for several labels, since less would magnify the offsets. At least so high that no
+        logit of a label of any row is above 30; with real values, at half of `largest`.
+        """
+        chosen = self._chosen(largest, edges, isinstance(self.objective, RealObjective))
+        return self.ordered(*chosen, _LARGEST_LOGIT)
 
-def _counts_bits(code: OutputCode | None) -> bool:
-    return code is not None and code.decoding == "hamming"
+    def centre(self, largest: float, edges: Sequence[float]) -> float:
+        """The centre of the search with held-out rows; real values have the rule of votes there."""
+        return self._chosen(largest, edges, False)[0]
 
+    def ordered(self, temperature: float, score: float, limit: float) -> float:
+        """At least so high that no logit of a label with this score is above the limit."""
+        if self.offsets.size > 1 and not self.multi_label:
+            return temperature
+        offset = float(np.abs(self.offsets).max())
+        return max(temperature, 2.0 * (score / limit) + offset / limit)
 
-def _ordered(
-    temperature: float, score: float, offsets: NDArray[np.float64], multi_label: bool
-) -> float:
-    """The temperature, or a higher one at which no logit of a label with this score is above 1."""
-    if offsets.size > 1 and not multi_label:
-        return temperature
-    return max(temperature, 2.0 * score + float(np.abs(offsets).max()))
+    def _chosen(self, largest: float, edges: Sequence[float], real: bool) -> tuple[float, float]:
+        """The temperature before its bound, and the largest score of a row that the bound has."""
+        if self.code is not None and self.code.decoding == "hamming":
+            return 0.22 * self.code.n_bits, 0.5 * self.code.n_bits
+        if self.objective.resamples:
+            return largest or 1.0, largest
+        n_labels = max(self.offsets.size, 2)
+        if real:
+            rule = 6.1 * largest**0.73 * n_labels**-0.33 * self.n_rows**-0.39
+            return max(rule, 1.0), 0.5 * largest
+        last = edges[-max(1, len(edges) // 4) :]
+        edge = math.fsum(last) / len(last)
+        if largest <= 0.0 or edge <= 0.0:
+            return 1.0, largest
+        rule = 1.1 * largest**0.73 * edge**0.29 * n_labels**-0.45
+        return max(rule, 1.0 if self.multi_label else 1.0 - edge / 0.3), largest
 
 
 def best_temperature(
     held: HeldScores,
-    offsets: NDArray[np.float64],
-    multi_label: bool,
+    rule: TemperatureRule,
     start: float | None = None,
     shifts: NDArray[np.float64] | None = None,
 ) -> float:
@@ -306,22 +298,22 @@ def best_temperature(
 
     `shifts` are as for `log_loss_slope`; those of other scores serve as a beginning, too.
     """
-    n, n_labels = held.labels.shape
+    (n, n_labels), multi_label = held.labels.shape, rule.multi_label
     right = (n + 1) / (n + 1 + _WRONG)
     wrong = (1.0 - right) / (1 if multi_label or n_labels == 1 else n_labels - 1)
     targets = np.where(held.labels > 0, right, wrong) * held.weight[:, None]
-    rule = _rule(held.largest, held.edges, offsets, multi_label, held.objective, held.code)
+    centre = rule.centre(held.largest, held.edges)
     distance = float(held.weight.mean()) / _SPREAD**2
     shifts = np.full(n, np.nan) if shifts is None else shifts
 
     @functools.cache
     def slope(log_temperature: float) -> float:
         temperature = math.exp(log_temperature)
-        arguments = held.scores, targets, held.weight, offsets, temperature, multi_label
+        arguments = held.scores, targets, held.weight, rule.offsets, temperature, multi_label
         of_loss = log_loss_slope(*arguments, shifts, held.threads)
-        return of_loss + distance * (log_temperature - math.log(rule))
+        return of_loss + distance * (log_temperature - math.log(centre))
 
-    near = math.log(start or rule)
+    near = math.log(start or centre)
     below = slope(near) < 0.0
     step = _STEP if below else -_STEP
     far = near + step
@@ -331,5 +323,4 @@ def best_temperature(
     best = math.exp(brentq(slope, near, far, xtol=_TOLERANCE))
     # The largest score that the model can give is no bound here: sums of the largest values of
     # trees are far above the scores of all rows.
-    score, limit = float(np.abs(held.scores).max()), _LARGEST_HELD_LOGIT
-    return _ordered(best, score / limit, offsets / limit, multi_label)
+    return rule.ordered(best, float(np.abs(held.scores).max()), _LARGEST_HELD_LOGIT)
