@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -24,7 +25,8 @@ import boostsample.experiments.run.dask_backend
 import boostsample.shards.server
 
 async def work(address):
-    async with distributed.Worker(address, nthreads=1, host="127.0.0.1", dashboard=False) as worker:
+    settings = dict(name=os.getpid(), nthreads=1, host="127.0.0.1", dashboard=False)
+    async with distributed.Worker(address, **settings) as worker:
         await worker.finished()
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies
@@ -40,15 +42,23 @@ for line in sys.stdin:
 """
 
 
+async def _expire(pid: int, dask_scheduler: Any) -> None:
+    """Runs on the scheduler: it checks the workers, one of which has never sent a heartbeat."""
+    dask_scheduler.workers[dask_scheduler.aliases[pid]].last_seen = 0.0
+    await dask_scheduler.check_worker_ttl()
+
+
 class Cluster:
     """A Dask scheduler and worker processes on this machine; a context manager that ends them.
 
-    `complete` starts them.
+    `complete` starts them. No worker is lost because a busy machine delays its heartbeats, unless
+    `worker_ttl` is short: `stop` needs no time for that.
     """
 
-    def __init__(self, folder: Path, n_workers: int = 3) -> None:
+    def __init__(self, folder: Path, n_workers: int = 3, worker_ttl: str = "1h") -> None:
         self._folder = folder
         self._n_workers = n_workers
+        self._worker_ttl = worker_ttl
         self._file = folder / "scheduler.json"
         self._parent: subprocess.Popen[bytes] | None = None  # of the workers
         self.workers: list[Any] = []
@@ -97,6 +107,13 @@ class Cluster:
         with distributed.Client(self.address, set_as_default=False) as client:
             wait_until(lambda: len(client.nthreads()) == len(self.workers), "all workers join")
 
+    def stop(self, worker: Any) -> None:
+        """Stop a worker, and let the scheduler find that its `worker-ttl` is over."""
+        distributed: Any = importlib.import_module("distributed")
+        worker.send_signal(signal.SIGSTOP)
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.run_on_scheduler(_expire, worker.pid)
+
     def lose(self, process: Any) -> None:
         process.kill()
         process.wait()
@@ -118,7 +135,7 @@ class Cluster:
             env={
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
-                "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "15s",
+                "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": self._worker_ttl,
             },
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -41,6 +41,7 @@ COMMAND = ["compare", "--data", "digits", "--strategies", "uniform-naive,laminat
 COMMAND += ["--rounds", "10,800", "--repeats", "2"]
 
 LATEST = 30.0  # seconds that a run may take longer than the undisturbed one
+TTL = "15s"  # after which Dask takes a stopped worker for lost
 HANGS = 180.0  # seconds after which a run is taken to hang, and ended
 
 
@@ -218,7 +219,10 @@ def main() -> int:
         folder = Path(name)
         os.environ["BOOSTSAMPLE_CACHE_DIR"] = str(folder / "cache")
         warm_up = [*COMMAND, "--results", str(folder / "warm-up")]
-        with Commands(folder, warm_up, HANGS) as commands, Cluster(folder) as cluster:
+        with (
+            Commands(folder, warm_up, HANGS) as commands,
+            Cluster(folder, worker_ttl=TTL) as cluster,
+        ):
             trial = Trial(folder, commands, cluster, options.seed)
             for kind in options.kinds or DISTURBANCES:
                 delays, wrong = [], 0

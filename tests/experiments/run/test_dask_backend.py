@@ -38,8 +38,12 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(started: Cluster, monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """A scheduler with two workers, and a client that asks it four times a second."""
+    """A scheduler with two workers, and a client that asks it four times a second.
+
+    Tests of silence shorten `_SILENT` when it begins: a busy machine delays heartbeats.
+    """
     monkeypatch.setattr(dask_backend, "_LOOK", 0.25)
+    monkeypatch.setattr(dask_backend, "_SILENT", PATIENCE)
     started.complete()
     return started
 
@@ -83,11 +87,12 @@ def test_a_killed_worker_costs_no_cell(
 
 def test_a_stopped_worker_costs_no_cell(cluster: Cluster) -> None:
     prepared = prepared_thirds(300, 2)
-    stop = Once(lambda: cluster.workers[0].send_signal(signal.SIGSTOP))
+    stop = Once(lambda: cluster.stop(cluster.workers[0]))
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([prepared], Store(), backend, stop)
         assert stop.called
         wait_for_workers(backend, 1)  # its cells may have been done before
+        assert cluster.workers[0].status() == "stopped"
     assert timeless(found) == rows_of_threads(prepared)
 
 
@@ -97,9 +102,12 @@ def test_without_workers_the_run_waits_and_then_ends(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(dask_backend, "_SILENT", 5.0)
-    prepared = prepared_thirds(300, 2)
-    kill = Once(lambda: list(map(cluster.lose, cluster.workers)))
+    def lose_all() -> None:
+        monkeypatch.setattr(dask_backend, "_SILENT", 5.0)
+        for worker in cluster.workers:
+            cluster.lose(worker)
+
+    prepared, kill = prepared_thirds(300, 2), Once(lose_all)
     message = (
         f"the Dask cluster at {address_of(cluster)[7:]} is lost: no worker has sent a heartbeat "
         "for 5 s; finished cells are kept: start the cluster again, and run the same command"
@@ -113,6 +121,7 @@ def test_without_workers_the_run_waits_and_then_ends(
     kept = len(list(tmp_path.glob("cells/*.npz")))
     assert kept
     assert not list(tmp_path.glob("cells/*.claim"))
+    monkeypatch.setattr(dask_backend, "_SILENT", PATIENCE)
     cluster.complete()
     with open_backend(address_of(cluster), None) as backend:
         found = compare_all([prepared], FolderStore(tmp_path), backend)
@@ -133,9 +142,13 @@ def test_without_a_scheduler_the_run_ends(
     sent: signal.Signals,
     why: str,
 ) -> None:
-    monkeypatch.setattr(dask_backend, "_SILENT", 5.0 if sent == signal.SIGSTOP else 60.0)
+    def stop_it() -> None:
+        if sent == signal.SIGSTOP:
+            monkeypatch.setattr(dask_backend, "_SILENT", 5.0)
+        cluster.scheduler.send_signal(sent)
+
     monkeypatch.setattr(dask_backend, "_CONNECT", 3.0)
-    stop = Once(lambda: cluster.scheduler.send_signal(sent))
+    stop = Once(stop_it)
     where = address_of(cluster)[7:]
     message = f"the Dask cluster at {where} is lost: {why}; finished "
     with (
