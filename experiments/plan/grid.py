@@ -24,17 +24,22 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from boostsample.checks import parse_budget
 from boostsample.errors import DataError, SettingError, os_fault, unknown
 from boostsample.experiments.common.collected_errors import Faults
 from boostsample.experiments.data.datasets import dataset_names
 from boostsample.experiments.data.function_sets import is_function_set
 from boostsample.experiments.data.table_reader import FILE_OPTIONS, check_file_option
-from boostsample.experiments.plan.plan import AXES, DataSource, Plan, parse_marks, whole_number
+from boostsample.experiments.plan.plan import (
+    AXES,
+    DataSource,
+    Plan,
+    axis_key,
+    parse_marks,
+    whole_number,
+)
 from boostsample.experiments.plan.prepared import Prepared
 from boostsample.experiments.plan.variants import Variant, check_different
 from boostsample.files.json_text import read_json, read_toml
-from boostsample.loop.budgets import split_budget
 from boostsample.names import Alternatives, read_setting
 
 GRID_ENTRIES = {
@@ -93,7 +98,7 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
         value = (option,) if is_one else option
         with faults.at(f"--{name.replace('_', '-')}"):
             entry = entries.setdefault(name, value)
-            if entry is not value and _comparable(name, entry) != _comparable(name, value):
+            if entry is not value and _meaning(name, entry) != _meaning(name, value):
                 raise SettingError(
                     f"the grid has another {name} than this option; leave the option out, or edit "
                     "a copy of the file"
@@ -111,11 +116,10 @@ def combined_grid(file: Mapping[str, Any] | None, options: Mapping[str, Any]) ->
     return plan
 
 
-def _comparable(name: str, value: Any) -> Any:
+def _meaning(name: str, value: Any) -> Any:
     """An entry in a form that is equal for equal meanings."""
-    if name != "budget":
-        return value
-    return tuple((parse_budget(mean), kind) for mean, kind in map(split_budget, value))
+    setting = GRID_ENTRIES[name]
+    return [axis_key(setting, each) for each in value] if setting in AXES else value
 
 
 def grid_entries(plan: Plan, prepared: Sequence[Prepared]) -> dict[str, Any]:

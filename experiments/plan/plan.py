@@ -32,11 +32,16 @@ from boostsample.experiments.data.table_reader import (
     split_data_text,
 )
 from boostsample.experiments.metrics import metric_named
-from boostsample.experiments.plan.variants import Variant, check_different, drawn_variant
+from boostsample.experiments.plan.variants import (
+    Variant,
+    check_different_strategies,
+    drawn_variant,
+    refuse_equal,
+)
 from boostsample.learners import Stump, Tree, make_learner
 from boostsample.loop.budgets import EQUAL, RunLimits, least_budget, split_budget
 from boostsample.output_codes import ONE_VS_REST, check_code_settings
-from boostsample.registry import make_objective
+from boostsample.registry import make_objective, named_class
 from boostsample.rows.weights import FULL_STEP, WEIGHT_INITS, StepSize
 from boostsample.threads import n_threads
 
@@ -232,23 +237,19 @@ class Plan:
                     "metrics of a comparison must be functions of files, as in my_file.py:f, or of "
                     f"entry points, got {name}; leave it out: boostsample table has ours"
                 )
-        check_different(self.variants)
+        check_different_strategies(self.variants)
         for variant in self.variants:
             if variant.grid and self.budget_kind != EQUAL:
                 raise SettingError(
                     f"strategies are tuned and charged at equal budgets, got {self.budget} and a "
                     f"tuning grid of {variant.name}; leave one of them out"
                 )
-            for trained in variant.trained:
-                trained.strategy()
 
     def _check_axes(self) -> None:
         for name, values in self.axes.items():
             check_known("axis", name, AXES)
-            texts = [setting_text(value) for value in values]
-            for text in texts:
-                if texts.count(text) > 1:
-                    raise SettingError(f"values of {name} must differ, got {text} twice")
+            keyed = [(axis_key(name, value), setting_text(value)) for value in values]
+            refuse_equal(f"values of {name} must differ", keyed, "leave one of them out")
             if not values:
                 raise SettingError(f"{name} must have at least one value, got none")
         _ = self.setups
@@ -332,6 +333,21 @@ class Plan:
     def budget_kind(self) -> str:
         """Whether the budgets of rounds are equal, see `boostsample.loop.budgets`."""
         return EQUAL if self.budget is None else split_budget(self.budget)[1]
+
+
+def axis_key(name: str, value: Any) -> Any:
+    """A value of an axis in a form that is equal for values of one meaning.
+
+    >>> axis_key("budget", "10N") == axis_key("budget", "10.0N")
+    True
+    """
+    if name == "budget" and value is not None:
+        mean, kind = split_budget(value)
+        return parse_budget(mean), kind
+    if name in ("learner", "objective") and isinstance(value, str):
+        variant = Variant.parse(value)
+        value = variant.with_defaults(named_class(name, variant.name))
+    return value.key if isinstance(value, Variant) else value
 
 
 def setting_text(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import json
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from boostsample.experiments.plan.variants import Variant, plain_setting
 from boostsample.family import Family
 from boostsample.hashing import hashed_seed
 from boostsample.loop.budgets import EQUAL, least_budget, round_budgets_note
-from boostsample.names import is_in_file, parse_name
+from boostsample.names import is_in_file
 from boostsample.output_codes import OutputCode, make_output_code
 from boostsample.registry import default_families, families_by_name, local_classes, named_class
 from boostsample.strategy import FamilyInfo, Pool
@@ -106,14 +105,9 @@ class Prepared:
     def learner_in_use(self) -> str:
         """The learner with all its settings, given or by default, steps if not full, and limits."""
         of_run = {**self.plan.run_settings, **self.plan.limits}
-        name, settings = parse_name(self.plan.learner)
-        parameters = inspect.signature(named_class("learner", name)).parameters
-        usual = {
-            key: parameter.default
-            for key, parameter in parameters.items()
-            if parameter.default is not parameter.empty
-        }
-        return Variant(name, {**usual, **settings, **of_run}).label
+        learner = Variant.parse(self.plan.learner)
+        learner = learner.with_defaults(named_class("learner", learner.name))
+        return replace(learner, settings={**learner.settings, **of_run}).label
 
     def settings_in_use(self, variant: Variant) -> dict[str, Any]:
         """The settings of a strategy with the values of repetition 0, without the tuned ones."""

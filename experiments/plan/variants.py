@@ -85,6 +85,18 @@ class Variant:
             ) from None
 
     @property
+    def key(self) -> tuple[Any, ...]:
+        """Equal for equal names and settings: 1 and 1.0 are one value, 1 and True are two."""
+        values = {key: plain_setting(value) for key, value in self.settings.items()}
+        return self.name, {key: (isinstance(value, bool), value) for key, value in values.items()}
+
+    def with_defaults(self, cls: type[Any]) -> Variant:
+        """With the defaults of the settings that are not given; `cls` is the class of its name."""
+        parameters = inspect.signature(cls).parameters.values()
+        usual = {each.name: each.default for each in parameters if each.default is not each.empty}
+        return replace(self, settings={**usual, **self.settings})
+
+    @property
     def settings_text(self) -> str:
         """The settings in alphabetical order, as `parse` reads them after the name."""
         return ":".join(f"{key}={self.settings[key]}" for key in sorted(self.settings))
@@ -225,11 +237,31 @@ def parse_names(texts: str | Sequence[str]) -> tuple[Variant, ...]:
 
 
 def check_different(variants: Sequence[Variant]) -> None:
-    """Raise SettingError if two variants have the same label."""
-    labels = [variant.label for variant in variants]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise SettingError(
-                f"each name must be given once, got {label!r} twice; alternatives of one setting "
-                "make one variant to tune"
-            )
+    """Raise SettingError if two variants have the same label, or equal names and settings."""
+    _check_keys(variants, [variant.key for variant in variants])
+
+
+def check_different_strategies(variants: Sequence[Variant]) -> None:
+    """`check_different` for strategies, in which a setting that is not given has its default.
+
+    SettingError for unknown settings, too.
+    """
+    trained = [[(one, type(one.strategy())) for one in variant.trained] for variant in variants]
+    _check_keys(variants, [[one.with_defaults(cls).key for one, cls in each] for each in trained])
+
+
+def _check_keys(variants: Sequence[Variant], keys: Sequence[Any]) -> None:
+    refuse_equal(
+        "each name must be given once",
+        [(key, repr(variant.label)) for key, variant in zip(keys, variants, strict=True)],
+        "alternatives of one setting make one variant to tune",
+    )
+
+
+def refuse_equal(rule: str, values: Sequence[tuple[Any, str]], way_out: str) -> None:
+    """Raise SettingError if two values, given as key and text, have an equal key or text."""
+    for (key, text), (other_key, other) in itertools.combinations(values, 2):
+        if text == other:
+            raise SettingError(f"{rule}, got {text} twice; {way_out}")
+        if key == other_key:
+            raise SettingError(f"{rule}, got {text} and {other}, which are equal; {way_out}")

@@ -181,7 +181,9 @@ def finished_record(record: Mapping[str, Any], runs: Sequence[Run]) -> dict[str,
         for strategy in data["strategies"]:
             variant = variant_of(strategy)
             runs_of_variant = [
-                run for run in runs if (run.data, run.setup, run.variant) == (*of_setup, variant)
+                run
+                for run in runs
+                if (run.data, run.setup, run.variant.label) == (*of_setup, variant.label)
             ]
             strategies.append({**strategy, **_runs_record(strategy["budget"], runs_of_variant)})
             notes += filter(

@@ -53,11 +53,17 @@ def test_names_carry_settings(text: str, settings: dict[str, Any], label: str) -
         ("a:b", "must be written as name:setting=value, got 'a:b'"),
         ("a:x=1:x=2", "x must be given once"),
         (["a", "b,a"], "'a' twice"),
+        ("a:x=1,a:x=1.0", "must be given once, got 'a:x=1' and 'a:x=1.0', which are equal"),
+        ("a:x=2:y=1e3,b,a:y=1000:x=2", "got 'a:x=2:y=1000.0' and 'a:x=2:y=1000', which are equal"),
     ],
 )
 def test_names_that_cannot_be_read(texts: str | list[str], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         parse_names(texts)
+
+
+def test_names_with_other_values_are_other_names() -> None:
+    parse_names("a,a:x=1,a:x=true,a:x=2,a:y=1,b:x=1,a:x=one")
 
 
 @pytest.mark.parametrize("text", ["", "1,", "ten", "1.5"])
@@ -293,9 +299,15 @@ def test_a_label_has_a_star_and_what_all_settings_share(text: str, label: str) -
             {"tune": False},
             "epsilon=0.05|0.5|1 are alternatives.*add --tune, or give one",
         ),
+        (
+            "ucb,ucb:exploration=2",
+            {"tune": False},
+            "'ucb' and 'ucb:exploration=2', which are equal",
+        ),
         ("ucb:exploration=1||2", {}, "separated by single bars as in exploration=1|10"),
         ("ucb:exploration=1|2|1", {}, "alternatives must differ, got 1 twice in 1|2|1"),
         ("ucb:exploration=1|2,ucb:exploration=3|4", {}, "'ucb*' twice; alternatives of one"),
+        ("ucb:reward_scale=1,ucb:reward_scale=1.0", {}, "'ucb*:reward_scale=1.0', which are equal"),
     ],
 )
 def test_grids_that_make_no_plan(text: str, settings: dict[str, Any], message: str) -> None:
@@ -425,6 +437,22 @@ def test_the_same_budget_as_number_and_as_text_is_no_contradiction() -> None:
     assert grid.budget == "1000"
     with pytest.raises(SettingError, match="the grid has another budget than this option"):
         combined_grid(read_grid_file("grid.toml"), {"budget": "1000N"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "option"),
+    [
+        ('learner = "tree:n_leaves=4:min_leaf=2"', {"learner": "tree:min_leaf=2:n_leaves=4"}),
+        ('objective = ["mh", "real-mh"]', {"objective": ("mh", " real-mh")}),
+        ('budget = ["1N", "10.0N"]', {"budget": ("1N", "10N")}),
+    ],
+)
+def test_another_spelling_of_an_entry_is_no_contradiction(
+    entry: str, option: dict[str, Any]
+) -> None:
+    Path("grid.toml").write_text(entry, encoding="utf-8")
+    grid = read_grid_file("grid.toml")
+    assert combined_grid(grid, option) == combined_grid(grid, {})
 
 
 def test_what_a_file_does_not_say_has_the_defaults_of_the_options() -> None:

@@ -62,6 +62,21 @@ def test_setups_are_the_product_and_the_budget_varies_fastest() -> None:
     [
         ({"rounds": (1, 2)}, "unknown axis 'rounds'.*known: learner, objective"),
         ({"learning_rate": (1, 1.0)}, "values of learning_rate must differ, got 1 twice"),
+        ({"budget": ("10N", "1N", "10.0N")}, "budget must differ, got 10N and 10.0N, which are eq"),
+        ({"budget": (200, "2_00")}, "values of budget must differ, got 200 and 2_00, which are eq"),
+        (
+            {"learner": ("tree:min_weight=0", "tree:min_weight=0.0")},
+            "values of learner must differ, got tree:min_weight=0 and tree:min_weight=0.0, which",
+        ),
+        (
+            {"objective": ("mh", " mh")},
+            "values of objective must differ, got mh and  mh, which are",
+        ),
+        ({"learner": ("tree", "tree:min_leaf=1.0")}, "got tree and tree:min_leaf=1.0, which are"),
+        (
+            {"bank": (Variant("lazy", {"reference": 64}), Variant("lazy", {"reference": 64.0}))},
+            "values of bank must differ, got lazy:reference=64 and lazy:reference=64.0, which are",
+        ),
         ({"budget": ()}, "budget must have at least one value, got none"),
         ({"budget": ("1N", "ten")}, "budget must be a whole number .* got 'ten'"),
     ],

@@ -257,6 +257,21 @@ def test_instances_of_own_classes_have_the_same_rows_in_processes() -> None:
     assert names == [("Mine", ""), ("Mine", "n_features=3"), ("ucb", "exploration=0.5")]
 
 
+class Switched(UniformNaive):
+    """Has a setting that takes 1 and True for different values."""
+
+    def __init__(self, switch: object = None, n_features: int | None = None) -> None:
+        super().__init__(n_features)
+        self.switch = switch
+
+
+def test_one_and_true_are_two_strategies_with_records_of_their_own_runs() -> None:
+    made = compare("chess(d=3,n=90)", strategies=[Switched(1), Switched(True)], rounds=2)
+    streams = [strategy["stream"] for strategy in made.settings["data_sets"][0]["strategies"]]
+    assert [len(of_strategy) for of_strategy in streams] == [3, 3]
+    assert not set(streams[0]) & set(streams[1])
+
+
 def test_arrays_and_frames() -> None:
     X, y = load_iris(return_X_y=True)
     names = np.array(["a", "b", "c"])[y]
@@ -276,6 +291,8 @@ def test_faults() -> None:
     with pytest.raises(SettingError, match="strategies must be names or instances of Strategy"):
         compare(strategies=[Mine])
     wrong: Any = np.arange(3)
+    with pytest.raises(SettingError, match=r"got 'ucb' and 'ucb:exploration=2', which are equal"):
+        compare(strategies=[UCB(exploration=2.0), UCB(exploration=2)])
     with pytest.raises(SettingError, match="settings of Mine must be None, bools, numbers"):
         compare(strategies=[Mine(wrong)])
 
