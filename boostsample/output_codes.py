@@ -197,9 +197,10 @@ def _random(
     if n_bits is None:
         n_bits = min(int(np.ceil((10 if name == DENSE else 15) * np.log2(k))), most)
     if not least <= n_bits <= most:
+        bits = "1 bit" if most == 1 else f"{least} to {most} bits"
         raise SettingError(
-            f"a {name} code of {k} classes must have {least} to {most} bits, got {n_bits}; change "
-            f"the number, as in '{name}:{min(max(n_bits, least), most)}'"
+            f"a {name} code of {k} classes must have {bits}, got {n_bits}; change the number, or "
+            f"leave it out: '{name}'"
         )
     best, largest = None, -np.inf
     for _ in range(max(1, min(_DRAWS, _MOST_WORK // (k * k * n_bits)))):
@@ -213,8 +214,8 @@ def _random(
             best, largest = matrix, float(distance.min())
     if best is None:
         raise SettingError(
-            f"no {name} code of {n_bits} bits with different words for {k} classes was drawn; use "
-            f"more bits, as in '{name}:{2 * n_bits}'"
+            f"no code '{name}:{n_bits}' with different words for {k} classes was drawn; use more "
+            f"bits, or leave the number out: '{name}'"
         )
     return best
 

@@ -144,10 +144,10 @@ def test_labels_of_bits() -> None:
         ("binary:3", "as in 'dense:30', got 'binary:3'"),
         ("dense:x", "got 'dense:x'"),
         ("dense:0", "got 'dense:0'"),
-        ("dense:8", "2 to 7 bits, got 8; .*'dense:7'"),
+        ("dense:8", "2 to 7 bits, got 8; change the number, or leave it out: 'dense'$"),
         ("dense:1", "2 to 7 bits, got 1"),
         ("sparse:26", "1 to 25 bits, got 26"),
-        ("sparse:1", "no sparse code of 1 bits with different words"),
+        ("sparse:1", "no code 'sparse:1' with different words"),
         ([[1, -1]], r"must have shape \(4, B\)"),
         (np.ones(4), r"must have shape \(4, B\)"),
         (np.ones((4, 0)), r"must have shape \(4, B\)"),
@@ -161,6 +161,24 @@ def test_labels_of_bits() -> None:
 def test_wrong_codes(code: Any, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         make_output_code(code, "loss", 4, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("code", "n_classes", "message"),
+    [
+        ("dense:30", 2, "a dense code of 2 classes must have 1 bit, got 30"),
+        ("sparse:30", 2, "a sparse code of 2 classes must have 1 bit, got 30"),
+        ("dense:30", 3, "must have 2 to 3 bits, got 30"),
+        ("dense:3", 16, "must have 4 to 32767 bits, got 3"),
+        ("dense:4", 16, "no code 'dense:4' with different words"),
+        ("sparse:2", 50, "no code 'sparse:2' with different words"),
+    ],
+)
+def test_a_code_without_the_number_is_a_way_out(code: str, n_classes: int, message: str) -> None:
+    with pytest.raises(SettingError, match=f"{message}.*out: '(dense|sparse)'$") as caught:
+        code_of(code, n_classes)
+    named = str(caught.value).split("'")[-2]
+    assert code_of(named, n_classes).matrix.shape[0] == n_classes
 
 
 def test_wrong_settings() -> None:

@@ -132,7 +132,7 @@ objective_option = click.option(
 code_option = click.option(
     "--code",
     default="one-vs-rest",
-    metavar="one-vs-rest|binary|exhaustive|dense:BITS|sparse:BITS",
+    metavar="one-vs-rest|binary|exhaustive|dense[:BITS]|sparse[:BITS]",
     help="Output code, whose bits are boosted in place of the classes (docs/codes.md).",
 )
 decoding_option = click.option(
