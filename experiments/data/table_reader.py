@@ -71,6 +71,8 @@ class TableOptions:
     only: Collection[str] | None = None
     """The columns to read beside the label, if the table has them; then `category` may hold names
     that it lacks. None: all."""
+    as_written: bool = False
+    """Whether texts of missing values, such as NA, stay text, in columns that are copied."""
     header: bool | None = True
     """Whether the first line of a text file names the columns. None: it does if an option names a
     column, or if no field of a feature is a number; SettingError if only some are."""
@@ -114,7 +116,7 @@ def read_table(path: str | Path, **options: Any) -> Any:
             f"a table must be a file with the ending {', '.join(TABLE_SUFFIXES)}, got '{file}'"
         )
     for name in options:
-        if name not in (*TABLE_OPTIONS[kind], "only"):
+        if name not in (*TABLE_OPTIONS[kind], "only", "as_written"):
             raise unknown(f"option of {kind} files", name, TABLE_OPTIONS[kind])
     if not file.exists():
         raise DataError(f"the file '{file}' does not exist")
@@ -140,7 +142,8 @@ def read_csv(path: Path, options: TableOptions) -> LabelledTable:
             features = [first[at] for at in chosen.read if at not in (chosen.label, *chosen.texts)]
             header = _is_header(path, features, decimal)
             names = _column_names(first) if header else names
-        chunks = list(_chunks(rows if header else itertools.chain([first], rows), len(first)))
+        rows = rows if header else itertools.chain([first], rows)
+        chunks = list(_chunks(rows, len(first), options.as_written))
     if not chunks:
         raise DataError(f"{path} must have at least one row of data, got none")
     _check_names(path, [names[at] for at in chosen.read])
@@ -183,7 +186,7 @@ def read_parquet(path: Path, options: TableOptions) -> LabelledTable:
             column = frame.iloc[:, at]
             if at in chosen.texts:
                 column = _as_text(column)
-            texts = _clean_texts(column)
+            texts = _clean_texts(column, options.as_written)
             if texts is not None:
                 is_feature = at not in (chosen.label, *chosen.texts)
                 dates = _dates(texts) if is_feature else None
@@ -408,20 +411,23 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
             yield row
 
 
-def _chunks(rows: Iterator[list[str]], width: int) -> Iterator[Any]:
-    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null."""
+def _chunks(rows: Iterator[list[str]], width: int, as_written: bool) -> Iterator[Any]:
+    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null,
+    unless they are `as_written`."""
     import pyarrow
 
     while part := list(itertools.islice(rows, max(1, _CHUNK // max(width, 1)))):
         fields = list(itertools.chain.from_iterable(zip(*part, strict=True)))
-        yield _without_marks(pyarrow.array(fields, pyarrow.string()))
+        yield _stripped(pyarrow.array(fields, pyarrow.string()), as_written)
 
 
-def _without_marks(texts: Any) -> Any:
+def _stripped(texts: Any, as_written: bool = False) -> Any:
     import pyarrow
     from pyarrow import compute
 
     stripped = compute.utf8_trim_whitespace(texts)
+    if as_written:
+        return stripped
     marks = compute.is_in(compute.utf8_lower(stripped), pyarrow.array(sorted(MISSING_MARKS)))
     return compute.if_else(marks, None, stripped)
 
@@ -439,7 +445,7 @@ def _column_names(fields: list[str]) -> list[str]:
 def _is_header(path: Path, fields: list[str], decimal: str) -> bool:
     import pyarrow
 
-    texts = _without_marks(pyarrow.array(fields, pyarrow.string())).drop_null()
+    texts = _stripped(pyarrow.array(fields, pyarrow.string())).drop_null()
     if _numbers(texts, decimal) is not None:
         return False
     if any(_numbers(texts[at : at + 1], decimal) is not None for at in range(len(texts))):
@@ -623,7 +629,7 @@ def _dates(texts: Any) -> Any:
     return None
 
 
-def _clean_texts(column: Any) -> Any:
+def _clean_texts(column: Any, as_written: bool) -> Any:
     """The stripped texts of a column of a data frame as an Arrow array; None for other values."""
     import pandas
     import pyarrow
@@ -632,7 +638,7 @@ def _clean_texts(column: Any) -> Any:
     if pandas.api.types.infer_dtype(column.cat.categories if is_category else column) != "string":
         return None
     texts = column.astype(object) if is_category else column
-    return _without_marks(pyarrow.array(texts, pyarrow.string(), from_pandas=True))
+    return _stripped(pyarrow.array(texts, pyarrow.string(), from_pandas=True), as_written)
 
 
 def _as_text(column: Any) -> Any:

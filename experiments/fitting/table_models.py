@@ -269,7 +269,7 @@ def predictions(
         )
     table = pd.DataFrame(of_rows)
     if keep:
-        frame = read_table(path, category=keep, only=keep)
+        frame = read_table(path, category=keep, only=keep, as_written=True)
         if len(frame.columns) < len(keep):
             check_columns(keep, read_table(path), _file_of(path))  # names all columns
         table = pd.concat([frame[list(keep)], table], axis=1)

@@ -59,6 +59,13 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
             np.testing.assert_array_equal(same.decision_function(X), dense)
 
 
+def test_sparse_matrices_of_complex_numbers_are_refused_as_dense_ones(iris: Data) -> None:
+    X, y = iris
+    for kind in (np.asarray, sparse.csr_array):
+        with pytest.raises(DataError, match="^Complex data not supported"):
+            clone(MODEL).fit(kind(X + 1j), y)
+
+
 def test_stored_zeros_and_repeats_choose_no_columns() -> None:
     rng = np.random.default_rng(0)
     X = sparse.random(100, 3500, 0.04, format="csr", random_state=rng)

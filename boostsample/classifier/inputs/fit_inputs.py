@@ -367,9 +367,9 @@ def _fault(X: Any) -> str:
     if is_frame(X):
         TableColumns.learn(X).transform(X)  # names the column
         return ""
-    if (
-        not is_array and hasattr(X, "tocoo") and X.dtype.kind in "fiub"
-    ):  # a matrix that may be too large as an array
+    if not is_array and hasattr(X, "tocoo"):  # a matrix that may be too large as an array
+        if X.dtype.kind not in "fiub":
+            return ""
         stored = X.tocoo()
         infinite = np.flatnonzero(np.isinf(stored.data))
         if not infinite.size:

@@ -128,9 +128,10 @@ def test_no_held_out_score_is_said_and_why(cli: CommandLine) -> None:
 
 
 def test_columns_are_kept_as_they_are(cli: CommandLine, files: Path) -> None:
-    """Also columns that the model reads, and texts with zeros in front."""
+    """Also columns that the model reads, texts with zeros in front, and marks of missing values."""
     table = pandas.read_csv(files / "test.csv", dtype=str, keep_default_na=False)
     table["customer_id"] = [f"00{at}" for at in range(len(table))]
+    table["country"] = ["NA", "none", "?", "", *["DE"] * (len(table) - 4)]
     table["=note"] = ["", *["=1+1"] * (len(table) - 1)]
     table.to_csv("keep.csv", index=False)
     out = cli("predict", "m.bsm", "keep.csv", "--keep", "customer_id", "--keep", "calls")
@@ -138,6 +139,11 @@ def test_columns_are_kept_as_they_are(cli: CommandLine, files: Path) -> None:
     assert predicted.columns.tolist() == ["customer_id", "calls", "prediction"]
     for name in ("customer_id", "calls"):
         assert predicted[name].tolist() == table[name].tolist()
+    typed = pandas.read_csv(files / "test.csv").assign(country=table["country"])
+    typed.to_parquet("keep.parquet")
+    for file in ("keep.csv", "keep.parquet"):
+        lines = cli("predict", "m.bsm", file, "--keep", "country").splitlines()[1:]
+        assert [line.split(",")[0] for line in lines] == table["country"].tolist()
     plain = cli("predict", "m.bsm", "test.csv").split()[1:]
     assert predicted["prediction"].tolist() == plain
     guarded = cli("predict", "m.bsm", "keep.csv", "--keep", "=note").splitlines()
