@@ -412,8 +412,7 @@ def _rows(reader: Any, path: Path) -> Iterator[list[str]]:
 
 
 def _chunks(rows: Iterator[list[str]], width: int, as_written: bool) -> Iterator[Any]:
-    """Arrow arrays of the stripped fields of some rows, column by column; missing ones are null,
-    unless they are `as_written`."""
+    """Arrow arrays of the stripped fields of some rows, column by column."""
     import pyarrow
 
     while part := list(itertools.islice(rows, max(1, _CHUNK // max(width, 1)))):
@@ -422,6 +421,7 @@ def _chunks(rows: Iterator[list[str]], width: int, as_written: bool) -> Iterator
 
 
 def _stripped(texts: Any, as_written: bool = False) -> Any:
+    """Texts without spaces around them; missing ones are null unless they are `as_written`."""
     import pyarrow
     from pyarrow import compute
 

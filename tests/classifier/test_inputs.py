@@ -62,7 +62,7 @@ def test_sparse_matrices_give_the_model_of_dense_ones(
 def test_sparse_matrices_of_complex_numbers_are_refused_as_dense_ones(iris: Data) -> None:
     X, y = iris
     for kind in (np.asarray, sparse.csr_array):
-        with pytest.raises(DataError, match="^Complex data not supported"):
+        with pytest.raises(DataError, match=r"^Complex data not supported"):
             clone(MODEL).fit(kind(X + 1j), y)
 
 
