@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from boostsample.errors import DataError, SettingError, one_line, unknown
+from boostsample.errors import DataError, SettingError, one_line, shown, unknown
 
 #: Most rounds of a run; most repetitions and drawn settings, which take memory before any work.
 MOST_ROUNDS, MOST_REPEATS = 10**9, 10**4
@@ -26,6 +26,7 @@ MOST_SEED = 2**128 - 1
 _MOST_INTEGER = 2**63 - 1
 #: A growing budget ends at half as many again.
 _MOST_LOOKS = 2**60
+_MOST_DIGITS = len(str(_MOST_LOOKS))
 _COMPARED_ROWS = 128
 _ROUNDING = 2.0**-46
 """Relative difference of float64 values that may come from rounding in sums of a few terms."""
@@ -44,7 +45,8 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None, hint
     if not low <= number <= most:
         is_open = number < low and most >= _MOST_INTEGER
         rule = f"at least {low}" if is_open else f"between {low} and {most}"
-        raise SettingError(f"{name} must be an integer {rule}, got {value!r}{hint and '; ' + hint}")
+        way_out = hint and f"; {hint}"
+        raise SettingError(f"{name} must be an integer {rule}, got {shown(value)}{way_out}")
     return number
 
 
@@ -60,7 +62,7 @@ def check_flag(name: str, value: Any, *, numbers: bool = False) -> bool:
     """True or False, of Python or NumPy, or 1 or 0 with `numbers`, as bool, or SettingError."""
     is_number = numbers and isinstance(value, int) and value in (0, 1)
     if not is_number and not isinstance(value, bool | np.bool_):
-        raise SettingError(f"{name} must be True or False, got {value!r}")
+        raise SettingError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -75,13 +77,34 @@ def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:
 
 def parse_budget(given: str | int) -> tuple[Fraction, bool]:
     """A number, and whether it multiplies the number of training examples N, as in ``"10N"``."""
-    match = re.fullmatch(r"([0-9]{1,18}(\.[0-9]{1,18})?)(N?)", str(given).replace("_", ""))
-    if not match or (match[2] and not match[3]) or not Fraction(match[1]):
+    text = given if isinstance(given, str) else _text_of_looks(given)
+    match = re.fullmatch(r"0*([0-9]+(\.[0-9]+)?)(N?)", text.replace("_", ""))
+    if not match or (match[2] and not match[3]) or not match[1].strip("0."):
         raise SettingError(
             "budget must be a whole number of at least 1 look, or a multiple of the number of "
-            f"training examples N as in 10N, got {str(given)!r}"
+            f"training examples N as in 10N, got {shown(given)}"
+        )
+    whole, _, part = match[1].partition(".")
+    if len(whole) > _MOST_DIGITS:
+        raise SettingError(
+            f"budget must be at most {_MOST_LOOKS:,} looks, got {shown(given)}; all features on "
+            "all examples are F N looks"
+        )
+    if len(part) > _MOST_DIGITS:
+        raise SettingError(
+            f"budget must have at most {_MOST_DIGITS} digits after the point, got {shown(given)}; "
+            "leave digits out"
         )
     return Fraction(match[1]), bool(match[3])
+
+
+def _text_of_looks(given: Any) -> str:
+    """A whole number as text, cut where it is far out of range; no number for other values."""
+    try:
+        number = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        number = -1
+    return str(min(max(number, -1), 10 * _MOST_LOOKS))
 
 
 def budget_looks(given: str | int, n_examples: int) -> int:
@@ -125,31 +148,53 @@ def check_number(
     """A finite number from `low` to `high` as float, or SettingError; `above` excludes `low`."""
     way_out = hint and f"; {hint}"
     try:
-        number = float("" if isinstance(value, bool | np.bool_) else value)
+        number = _real_number(value)
+        got = _digits(number)
     except (TypeError, ValueError):
-        raise SettingError(f"{name} must be a number, got {value!r}{way_out}") from None
+        raise SettingError(f"{name} must be a number, got {shown(value)}{way_out}") from None
+    except OverflowError:  # of whole numbers above 1.8e308
+        number, got = math.nan, shown(value)
     if not (low < number if above else low <= number) or not number <= high or math.isinf(number):
-        rule = f"{'above' if above else 'at least'} {low:g}"
-        rule += f" and at most {high:g}" if high < math.inf else " and finite"
-        raise SettingError(f"{name} must be {rule}, got {number:g}{way_out}")
+        rule = f"{'above' if above else 'at least'} {_digits(low)}"
+        rule += f" and at most {_digits(high)}" if high < math.inf else " and finite"
+        raise SettingError(f"{name} must be {rule}, got {got}{way_out}")
     return number
+
+
+def _real_number(value: Any) -> float:
+    """A number of Python, NumPy or an array without axes as float.
+
+    TypeError, ValueError or OverflowError for other values, such as text, bools and dates.
+    """
+    if np.asarray(value).ndim:
+        raise TypeError("several values")
+    plain = value[()] if isinstance(value, np.ndarray) else value
+    if isinstance(plain, bool | np.bool_ | str | bytes | complex | np.complexfloating):
+        raise TypeError("no real number")
+    return float(plain)
+
+
+def _digits(number: float) -> str:
+    """A number in at most six digits, or in all if these are another number."""
+    text = f"{number:g}"
+    return text if float(text) == number else repr(float(number))
 
 
 def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
     """A checked copy of a vector of feature indices below `n_features`, or SettingError."""
     try:
-        wanted = np.array(features, ndmin=1)
+        given = np.array(features, ndmin=1)
     except ValueError:  # ragged lists
-        wanted = np.empty(0)
-    if wanted.ndim != 1 or wanted.size == 0 or wanted.dtype.kind not in "iu":
+        given = np.empty(0)
+    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
         raise SettingError(
             "in a step, features must be a non-empty vector of feature indices, got shape "
-            f"{wanted.shape} of {wanted.dtype}; pass at least one integer"
+            f"{given.shape} of {given.dtype}; pass at least one integer"
         )
-    wanted = wanted.astype(np.int64, copy=False)
+    wanted = given.astype(np.int64, copy=False)
     largest = wanted.item(wanted.view(np.uint64).argmax())  # a negative one is the largest there
     if not 0 <= largest < n_features:
-        wrong = wanted[(wanted < 0) | (wanted >= n_features)][0]
+        wrong = given[(wanted < 0) | (wanted >= n_features)][0]
         raise SettingError(
             f"in a step, features must be between 0 and {n_features - 1}, got {wrong}; "
             "see step.families for the indices of each family"
@@ -172,19 +217,25 @@ def check_choices(
     name: str, kind: str, values: Sequence[str] | str, known: Collection[str]
 ) -> tuple[str, ...]:
     """A setting `name` that selects distinct ones of the known values, or a SettingError."""
-    chosen = (values,) if isinstance(values, str) else tuple(values)
+    try:
+        chosen = (values,) if isinstance(values, str) else tuple(values)
+    except TypeError:
+        chosen = ()
     for value in chosen:
         check_known(kind, value, known)
     if not chosen or len(set(chosen)) < len(chosen):
         raise SettingError(
-            f"{name} must be one or more different ones of {', '.join(known)}, got {chosen!r}"
+            f"{name} must be one or more different ones of {', '.join(known)}, got {shown(values)}"
         )
     return chosen
 
 
-def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[np.int64]:
+def check_rows(rows: ArrayLike, n: int, name: str = "rows") -> NDArray[np.int64]:
     """Row numbers as a new int64 array (writable: numba compiles again for read-only ones)."""
-    given = np.asarray(rows)
+    try:
+        given = np.asarray(rows)
+    except ValueError:  # ragged lists
+        given = np.empty((0, 0), object)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise DataError(
             f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
@@ -199,7 +250,7 @@ def check_rows(rows: NDArray[np.int64], n: int, name: str = "rows") -> NDArray[n
 
 def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
     """Examples of a bank as int64 (n,), all of them for None; DataError if they are invalid."""
-    checked = check_rows(np.arange(n_examples) if rows is None else np.asarray(rows), n_examples)
+    checked = check_rows(np.arange(n_examples) if rows is None else rows, n_examples)
     if not checked.size:
         raise DataError(
             f"rows must not be empty; pass None for all {n_examples} examples of the bank"
@@ -214,15 +265,7 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
     """
     if weight is None:
         return np.ones(n)
-    try:
-        if np.asarray(weight).dtype.kind == "c":
-            raise TypeError("complex numbers")
-        given = np.asarray(weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            f"example weights must be real numbers, got {_first_wrong(weight) or one_line(error)}; "
-            "pass one number for each example, or none"
-        ) from error
+    given = _real_numbers("example weights", weight, "pass one number for each example, or none")
     if given.shape != (n,):
         raise DataError(
             f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
@@ -250,23 +293,38 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
     return scaled
 
 
-def _first_wrong(weight: Any) -> str:
-    """The first of the weights that is no real number, and its row; empty if there is none."""
-    for row, one in enumerate(weight if np.iterable(weight) else [weight]):
+def _real_numbers(name: str, values: Any, way_out: str) -> NDArray[np.float64]:
+    """Numbers as float64; DataError for other values, such as text and dates."""
+    try:
+        given = np.asarray(values)
+        are_objects = given.dtype.kind == "O"
+        if given.dtype.kind in "cmMSU" or (
+            are_objects and any(isinstance(each, str | bytes) for each in given.flat)
+        ):
+            raise TypeError("no real numbers")
+        return np.asarray(values, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError) as error:
+        wrong = _first_wrong(values) or one_line(error)
+        raise DataError(f"{name} must be real numbers, got {wrong}; {way_out}") from error
+
+
+def _first_wrong(values: Any) -> str:
+    """The first of the values that is no real number, and its row; empty if there is none."""
+    is_one = isinstance(values, str | bytes) or not np.iterable(values)
+    for row, one in enumerate([values] if is_one else values):
         try:
-            if not isinstance(one, complex | np.complexfloating):
+            if not isinstance(one, complex | np.complexfloating | str | bytes):
                 float(one)
                 continue
-        except (TypeError, ValueError):
+        except (OverflowError, TypeError, ValueError):
             pass
-        plain = one.item() if isinstance(one, np.generic) else one
-        return f"{plain!r:.60} in row {row}"
+        return f"{shown(one.item() if isinstance(one, np.generic) else one)} in row {row}"
     return ""
 
 
 def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Finite scores of a model as float64 of this shape, or DataError."""
-    given = np.asarray(scores, dtype=np.float64)
+    given = _real_numbers("scores", scores, "pass one number for each label weight")
     if given.shape != shape:
         raise DataError(
             f"scores must have shape {shape}, one for each label weight, got {given.shape}"

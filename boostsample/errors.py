@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import traceback
 from collections.abc import Iterable
 
@@ -65,9 +66,11 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> SettingError:
     unknown strategy 'laminate' (did you mean 'laminating'?); known: full, laminating
     """
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=1)
+    text = str(name) if isinstance(name, str | os.PathLike) else shown(name)
+    near = difflib.get_close_matches(text, names, n=1)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
-    return SettingError(f"unknown {kind} {str(name)!r}{hint}; known: {', '.join(names)}")
+    value = repr(text) if isinstance(name, str | os.PathLike) else text
+    return SettingError(f"unknown {kind} {value}{hint}; known: {', '.join(names)}")
 
 
 def printable(text: str, kept: str = "") -> str:
@@ -95,6 +98,18 @@ def shortened(text: str, most: int) -> str:
     'unknown...'
     """
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def shown(value: object) -> str:
+    """Return a value as messages show it: one line of at most 100 characters.
+
+    >>> shown("10N"), shown(10**5000)
+    ("'10N'", 'int of more than 4,300 digits')
+    """
+    try:
+        return shortened(" ".join(repr(value).split()), 100)
+    except ValueError:  # Python does not write longer ones
+        return f"{type(value).__name__} of more than 4,300 digits"
 
 
 def os_fault(error: OSError) -> str:

@@ -28,9 +28,9 @@ def split_budget(budget: str | int) -> tuple[str | int, str]:
     >>> split_budget("10N:growing"), split_budget("10N")
     (('10N', 'growing'), ('10N', 'equal'))
     """
-    mean, colon, kind = str(budget).partition(":")
-    if not colon:
+    if not isinstance(budget, str) or ":" not in budget:
         return budget, EQUAL
+    mean, _, kind = budget.partition(":")
     check_known("kind of a budget", kind, _VERBS)
     return mean, kind
 

@@ -86,8 +86,9 @@ def test_marks_that_cannot_be_read(text: str) -> None:
         ({"strategies": parse_names("laminating:q=1")}, "'q'.*known: n_features, new_samples"),
         *(
             ({"budget": budget}, f"budget must be a whole number .* as in 10N, got '{budget}'")
-            for budget in ("", "0", "0.0N", "-3", "1.5", "10M", "N", "ten", "1e6", 10**30)
+            for budget in ("", "0", "0.0N", "-3", "1.5", "10M", "N", "ten", "1e6")
         ),
+        ({"budget": 10**30}, "budget must be at most 1,152,921,504,606,846,976 looks, got 1000"),
     ],
 )
 def test_settings_out_of_range(settings: dict[str, Any], message: str) -> None:
