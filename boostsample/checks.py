@@ -6,7 +6,7 @@ import math
 import operator
 import re
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -311,7 +311,8 @@ def _real_numbers(name: str, values: Any, way_out: str) -> NDArray[np.float64]:
 def _first_wrong(values: Any) -> str:
     """The first of the values that is no real number, and its row; empty if there is none."""
     is_one = isinstance(values, str | bytes) or not np.iterable(values)
-    for row, one in enumerate([values] if is_one else values):
+    each: Iterable[Any] = [values] if is_one else values
+    for row, one in enumerate(each):
         try:
             if not isinstance(one, complex | np.complexfloating | str | bytes):
                 float(one)
