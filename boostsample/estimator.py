@@ -200,10 +200,12 @@ class BoostSampleClassifier(
         Step size nu, above 0 and at most 1: alpha is nu times 1/2 log((1 + G) / (1 - G)) for the
         edge G of a round. Smaller steps need more rounds, and are better on noisy labels and many
         columns. Below 1, training goes on after an edge of 1.
-    smoothing : float, default 0.0
+    smoothing : float or "auto", default "auto"
         At least 0: so many examples of mean weight count as right, and so many as wrong, in alpha
         beside those that are; this bounds alpha. 0.01 in MultiBoost, 1 / K in [SS99] 4.2; see
-        `boostsample.rows.weights.StepSize`. Above 0, training goes on after an edge of 1.
+        `boostsample.rows.weights.StepSize`. Above 0, training goes on after an edge of 1. "auto"
+        is 1 with a learning rate below 1 and an objective of votes, "mh", "m1", "rank" or "oc",
+        and 0 for all others.
     max_seconds : float or None, default None
         Seconds of the fit, above 0, at which training ends: the model is that of the rounds so far,
         at least one. Checked after each round, of a committee after each turn of its members;
@@ -312,7 +314,7 @@ class BoostSampleClassifier(
         warm_start: bool = False,
         max_model_features: int | None = None,
         learning_rate: float = 0.2,
-        smoothing: float = 0.0,
+        smoothing: float | str = AUTO,
         eval_metric: Metric = "log_loss",
         max_seconds: float | None = None,
         max_looks: int | None = None,

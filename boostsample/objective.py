@@ -83,6 +83,8 @@ class Objective:
     measures_loss : bool
         Whether the factor of the loss is the sum of the weights after an update; if not, it
         follows from the edge.
+    smooths : bool
+        Whether smoothing bounds its coefficients.
     ends_without_edge : str
         Why training ends at a base classifier without edge; empty if it goes on.
     """
@@ -96,6 +98,7 @@ class Objective:
     colors: bool = False
     resamples: bool = False
     measures_loss: bool = False
+    smooths: bool = True
     ends_without_edge: str = ""
 
     def __repr__(self) -> str:
@@ -208,6 +211,7 @@ class RealObjective(Objective, abc.ABC):
     two_sided = True
     reads_masses = True
     measures_loss = True
+    smooths = False
 
     def __init__(self) -> None:
         self.n_examples = self.n_labels = 1

@@ -17,6 +17,7 @@ from boostsample.learner import Learner
 from boostsample.names import is_in_file, parse_name, write_name
 from boostsample.objective import Objective
 from boostsample.registry import named_class
+from boostsample.rows.weights import StepSize
 from boostsample.strategy import Strategy
 
 AUTO = "auto"
@@ -113,7 +114,7 @@ budget='14.7N')
         of_tree = {
             name: value for name, value in parse_name(str(learner))[1].items() if value is not None
         }
-        default = isinstance(strategy, str) and strategy == AUTO and budget is None
+        default = _is_auto(strategy) and budget is None
         if levels and default and narrow and not (several or limited or of_tree):
             depth = max(1, n_examples // _ROWS_A_LEAF).bit_length() - 1
             depth = min(_MOST_LEVELS, max(_FEWEST_LEVELS, depth))
@@ -124,7 +125,7 @@ budget='14.7N')
                 each, fewest, most = _WIDE_LEAVES
             n_leaves = min(most, max(fewest, n_examples // each))
             learner = write_name(AUTO_LEARNER, {"n_leaves": n_leaves} | of_tree)
-    if not (isinstance(strategy, str) and strategy == AUTO):
+    if not _is_auto(strategy):
         return Chosen(strategy, learner, budget)
     if n_features > MOST_WIDE:
         if spread:
@@ -154,7 +155,7 @@ budget='14.7N')
 def choose_objective(
     objective: str | Objective,
     learner: str | Learner = "stump",
-    smoothing: float = 0.0,
+    smoothing: float | str = AUTO,
     n_features: int = 0,
     n_members: int = 1,
 ) -> str | Objective:
@@ -163,11 +164,27 @@ def choose_objective(
     With a number of rounds and the rules of temperatures, neither has better probabilities.
     Smoothing is of votes, and F above 3,000 stays with ``mh``.
     """
-    if not (isinstance(objective, str) and objective == AUTO):
+    if not _is_auto(objective):
         return objective
-    is_smoothed = check_number("smoothing", smoothing, 0.0) > 0
+    is_smoothed = not _is_auto(smoothing) and _check_smoothing(smoothing) > 0
     default = is_auto(learner) and not is_smoothed and n_features <= MOST_WIDE
     return "real-mh" if default and n_members > 1 else "mh"
+
+
+def choose_smoothing(smoothing: float | str, objective: Objective, learning_rate: float) -> float:
+    """The smoothing in use: "auto" is 1 for steps below 1 that it bounds, else 0.
+
+    A full step ends training at an edge of 1. Smaller ones do not: without smoothing each later
+    round would add nearly the same base classifier with the largest alpha.
+    """
+    if not _is_auto(smoothing):
+        return _check_smoothing(smoothing)
+    return float(objective.smooths and not StepSize(learning_rate).is_full)
+
+
+def _check_smoothing(smoothing: Any) -> float:
+    """A number of mean examples; SettingError if it is none."""
+    return check_number("smoothing", smoothing, 0.0, hint="or use smoothing='auto'")
 
 
 def committee_size(n_rows: int, n_features: int) -> int:
@@ -183,6 +200,10 @@ def committee_size(n_rows: int, n_features: int) -> int:
         return 1
     wide = n_features > MOST_NARROW and n_rows <= MOST_ROWS_WIDE
     return N_MEMBERS_WIDE if very_wide or wide else N_MEMBERS
+
+
+def _is_auto(setting: Any) -> bool:
+    return isinstance(setting, str) and setting == AUTO
 
 
 def is_auto(learner: str | Learner) -> bool:

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 
 from boostsample.banks.bank import Bank, FeatureBank
 from boostsample.checks import check_flag, check_number
-from boostsample.classifier.defaults import choose_objective, choose_settings
+from boostsample.classifier.defaults import choose_objective, choose_settings, choose_smoothing
 from boostsample.classifier.early_stopping import EvalMetric, Metric, RoundScores
 from boostsample.classifier.fitted import FITTED_ATTRIBUTES, FittedState, InitModel
 from boostsample.classifier.inputs.fit_inputs import FitInputs
@@ -128,7 +128,7 @@ class FitRun:
             scores=None if rows.scores is None else rows.scores[train],
             max_model_features=settings.max_model_features,
             learning_rate=settings.learning_rate,
-            smoothing=settings.smoothing,
+            smoothing=choose_smoothing(settings.smoothing, objective, settings.learning_rate),
             objective=objective,
             groups=None if rows.queries is None else rows.queries[train],
         )

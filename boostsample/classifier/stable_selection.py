@@ -47,7 +47,7 @@ from boostsample.checks import (
     check_number,
     warn_of_merged_columns,
 )
-from boostsample.classifier.defaults import choose_objective
+from boostsample.classifier.defaults import choose_objective, choose_smoothing
 from boostsample.classifier.fit_run import fit_seed
 from boostsample.classifier.inputs.fit_inputs import (
     check_fit_inputs,
@@ -60,6 +60,7 @@ from boostsample.classifier.inputs.held_rows import FitRows
 from boostsample.errors import DataError, SettingError
 from boostsample.learner import NO_EDGE
 from boostsample.loop.booster import Booster
+from boostsample.registry import make_objective
 from boostsample.strategy import Strategy
 
 WORST_CASE, R_CONCAVE = "worst-case", "r-concave"
@@ -268,7 +269,7 @@ class StableSelectionMixin:
     bank: str
     weight_init: str
     learning_rate: float
-    smoothing: float
+    smoothing: float | str
     objective: Any
 
     def selected_features(
@@ -373,6 +374,7 @@ class StableSelectionMixin:
         strategy: str | Strategy,
         seed: np.random.SeedSequence,
     ) -> Booster:
+        objective = make_objective(choose_objective(self.objective))
         booster = Booster(
             bank,
             half,
@@ -385,8 +387,8 @@ class StableSelectionMixin:
             n_jobs=self.n_jobs,
             example_weight=rows.weight[half],
             learning_rate=self.learning_rate,
-            smoothing=self.smoothing,
-            objective=choose_objective(self.objective),
+            smoothing=choose_smoothing(self.smoothing, objective, self.learning_rate),
+            objective=objective,
         )
         # Many features divide few rows alike: the first of them would be chosen in all halves.
         booster.shuffle_features(np.random.default_rng(seed.spawn(1)[0]))

@@ -15,7 +15,12 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from boostsample.checks import check_flag, check_known, warn_of_merged_columns
-from boostsample.classifier.defaults import AUTO, NamedSettings, choose_settings
+from boostsample.classifier.defaults import (
+    AUTO,
+    NamedSettings,
+    choose_settings,
+    choose_smoothing,
+)
 from boostsample.classifier.fit_run import fit_checkpoint, fit_seed, train
 from boostsample.classifier.fitted import FittedState
 from boostsample.classifier.prediction.prediction_mixin import accuracy
@@ -34,6 +39,7 @@ from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.importances import model_importances, round_falls
 from boostsample.models.model import Model
 from boostsample.objective import Objective
+from boostsample.registry import make_objective
 from boostsample.strategy import Strategy
 
 _dask: Any = importlib.import_module("dask")
@@ -121,7 +127,7 @@ class DaskBoostSampleClassifier(
         n_shards: int | None = None,
         patience: float = 15.0,
         learning_rate: float = 0.2,
-        smoothing: float = 0.0,
+        smoothing: float | str = AUTO,
         max_seconds: float | None = None,
         max_looks: int | None = None,
         objective: str | Objective = "mh",
@@ -213,6 +219,7 @@ class DaskBoostSampleClassifier(
             limited=self.max_model_features is not None,
             spread=True,
         )
+        objective = make_objective(self.objective)
         seed = fit_seed(self.random_state, self.checkpoint)
         with DaskShards(client, sources, n_jobs=self.n_jobs, patience=self.patience) as shards:
             booster = ShardBooster(
@@ -226,8 +233,8 @@ class DaskBoostSampleClassifier(
                 n_jobs=self.n_jobs,
                 max_model_features=self.max_model_features,
                 learning_rate=self.learning_rate,
-                smoothing=self.smoothing,
-                objective=self.objective,
+                smoothing=choose_smoothing(self.smoothing, objective, self.learning_rate),
+                objective=objective,
             )
             rounds, stopped = train(
                 booster,

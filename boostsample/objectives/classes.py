@@ -106,6 +106,7 @@ class SAMME(OneClass):
     """
 
     name = "samme"
+    smooths = False
     ends_without_edge = "accuracy of at most 1/K of a base classifier: SAMME ends"
 
     @property

@@ -69,6 +69,7 @@ class Bagging(Objective):
     two_sided = True
     exponential = False
     resamples = True
+    smooths = False
 
     def step_size(
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int

@@ -81,7 +81,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
     "--smoothing",
     type=float,
     metavar="S",
-    help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost.  [default: 0]",
+    help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost.  [default: auto: 1 for "
+    "votes with steps below 1, else 0]",
 )
 @click.option(
     "--objective",

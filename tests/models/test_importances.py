@@ -167,7 +167,7 @@ def test_those_of_a_model_alone_need_no_rows(learner: str) -> None:
         learner=learner, n_rounds=10, weight_init="uniform", random_state=0
     ).fit(X[:200], y[:200])
     falls = log_loss_falls(
-        model.model_.alpha[model.model_.first], StepSize(model.learning_rate, 0.0, 200)
+        model.model_.alpha[model.model_.first], StepSize(model.learning_rate, 1.0, 200)
     )
     importances = model_importances(model.model_, falls=falls)
     np.testing.assert_allclose(importances, model.term_importances_)

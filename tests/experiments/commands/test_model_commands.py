@@ -266,7 +266,7 @@ def test_the_help_names_the_defaults_of_the_classifier(cli: CommandLine) -> None
     assert f"with up to {MOST_ROWS_WIDE:,} rows]" in text
     assert (N_MEMBERS, N_MEMBERS_WIDE) == (5, 10)
     assert f"need more rounds. [default: {default.learning_rate:g}]" in text
-    assert f"0.01 in MultiBoost. [default: {default.smoothing:g}]" in text
+    assert f"0.01 in MultiBoost. [default: {default.smoothing}: 1 for votes with steps" in text
 
 
 MODEL = BoostSampleClassifier("full", "stump", n_rounds=20, random_state=0)
