@@ -66,48 +66,50 @@ def check_flag(name: str, value: Any, *, numbers: bool = False) -> bool:
     return bool(value)
 
 
-def check_n_features(wanted: int | None, n_features: int, budget: int) -> None:
+def check_n_features(n_searched: int | None, n_features: int, budget: int) -> None:
     """SettingError unless a search of this many features is possible; None is chosen later."""
-    if wanted is not None and check_integer("n_features", wanted, 1) > min(n_features, budget):
+    if n_searched is not None and check_integer("n_features", n_searched, 1) > min(
+        n_features, budget
+    ):
         raise SettingError(
             f"n_features must be at most the {n_features} features there are and the budget of "
-            f"{budget} looks, got {wanted}; None chooses it"
+            f"{budget} looks, got {n_searched}; None chooses it"
         )
 
 
-def parse_budget(given: str | int) -> tuple[Fraction, bool]:
+def parse_budget(budget: str | int) -> tuple[Fraction, bool]:
     """A number, and whether it multiplies the number of training examples N, as in ``"10N"``."""
-    text = given if isinstance(given, str) else _text_of_looks(given)
+    text = budget if isinstance(budget, str) else _text_of_looks(budget)
     match = re.fullmatch(r"0*([0-9]+(\.[0-9]+)?)(N?)", text.replace("_", ""))
     if not match or (match[2] and not match[3]) or not match[1].strip("0."):
         raise SettingError(
             "budget must be a whole number of at least 1 look, or a multiple of the number of "
-            f"training examples N as in 10N, got {shown(given)}"
+            f"training examples N as in 10N, got {shown(budget)}"
         )
     whole, _, part = match[1].partition(".")
     if len(whole) > _MOST_DIGITS:
         raise SettingError(
-            f"budget must be at most {_MOST_LOOKS:,} looks, got {shown(given)}; all features on "
+            f"budget must be at most {_MOST_LOOKS:,} looks, got {shown(budget)}; all features on "
             "all examples are F N looks"
         )
     if len(part) > _MOST_DIGITS:
         raise SettingError(
-            f"budget must have at most {_MOST_DIGITS} digits after the point, got {shown(given)}; "
+            f"budget must have at most {_MOST_DIGITS} digits after the point, got {shown(budget)}; "
             "leave digits out"
         )
     return Fraction(match[1]), bool(match[3])
 
 
-def _text_of_looks(given: Any) -> str:
+def _text_of_looks(budget: Any) -> str:
     """A whole number as text, cut where it is far out of range; no number for other values."""
     try:
-        number = -1 if isinstance(given, bool) else operator.index(given)
+        number = -1 if isinstance(budget, bool) else operator.index(budget)
     except TypeError:
         number = -1
     return str(min(max(number, -1), 10 * _MOST_LOOKS))
 
 
-def budget_looks(given: str | int, n_examples: int) -> int:
+def budget_looks(budget: str | int, n_examples: int) -> int:
     """The looks of a budget for N training examples; SettingError if it is below 1 or above 2^60.
 
     A text without N must be at least N looks, since a 10 on a command line is a 10N in most cases.
@@ -115,22 +117,22 @@ def budget_looks(given: str | int, n_examples: int) -> int:
     >>> budget_looks("2.5N", 90), budget_looks("90", 90), budget_looks(10, 90)
     (225, 90, 10)
     """
-    number, times_n = parse_budget(given)
+    number, times_n = parse_budget(budget)
     looks = int(number * n_examples) if times_n else int(number)
     if looks < 1:
         raise SettingError(
-            f"budget must be at least 1 look, got {given}, which is less for "
+            f"budget must be at least 1 look, got {budget}, which is less for "
             f"N = {n_examples:,} training examples; give more"
         )
     if looks > _MOST_LOOKS:
         raise SettingError(
-            f"budget must be at most {_MOST_LOOKS:,} looks, got {given}, which is more for "
+            f"budget must be at most {_MOST_LOOKS:,} looks, got {budget}, which is more for "
             f"N = {n_examples:,} training examples; all features on all examples are F N looks"
         )
-    if isinstance(given, str) and not times_n and looks < n_examples:
+    if isinstance(budget, str) and not times_n and looks < n_examples:
         raise SettingError(
             f"budget must be at least one look for each of the N = {n_examples:,} training "
-            f"examples, got {given}; write {given}N for {given} times N, or a part of N as in "
+            f"examples, got {budget}; write {budget}N for {budget} times N, or a part of N as in "
             "0.5N for fewer"
         )
     return looks
@@ -183,23 +185,23 @@ def _digits(number: float) -> str:
 def check_features(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
     """A checked copy of a vector of feature indices below `n_features`, or SettingError."""
     try:
-        given = np.array(features, ndmin=1)
+        array = np.array(features, ndmin=1)
     except ValueError:  # ragged lists
-        given = np.empty(0)
-    if given.ndim != 1 or given.size == 0 or given.dtype.kind not in "iu":
+        array = np.empty(0)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise SettingError(
             "in a step, features must be a non-empty vector of feature indices, got shape "
-            f"{given.shape} of {given.dtype}; pass at least one integer"
+            f"{array.shape} of {array.dtype}; pass at least one integer"
         )
-    wanted = given.astype(np.int64, copy=False)
-    largest = wanted.item(wanted.view(np.uint64).argmax())  # a negative one is the largest there
+    numbers = array.astype(np.int64, copy=False)
+    largest = numbers.item(numbers.view(np.uint64).argmax())  # a negative one is the largest there
     if not 0 <= largest < n_features:
-        wrong = given[(wanted < 0) | (wanted >= n_features)][0]
+        wrong = array[(numbers < 0) | (numbers >= n_features)][0]
         raise SettingError(
             f"in a step, features must be between 0 and {n_features - 1}, got {wrong}; "
             "see step.families for the indices of each family"
         )
-    return wanted
+    return numbers
 
 
 def check_known(kind: str, value: Any, known: Collection[str | None]) -> None:
@@ -233,19 +235,19 @@ def check_choices(
 def check_rows(rows: ArrayLike, n: int, name: str = "rows") -> NDArray[np.int64]:
     """Row numbers as a new int64 array (writable: numba compiles again for read-only ones)."""
     try:
-        given = np.asarray(rows)
+        array = np.asarray(rows)
     except ValueError:  # ragged lists
-        given = np.empty((0, 0), object)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        array = np.empty((0, 0), object)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise DataError(
-            f"{name} must be a vector of row numbers, got {given.dtype} of shape {given.shape}; "
+            f"{name} must be a vector of row numbers, got {array.dtype} of shape {array.shape}; "
             "turn a mask into numbers by np.flatnonzero"
         )
-    if given.size and (given.min() < 0 or given.max() >= n):
+    if array.size and (array.min() < 0 or array.max() >= n):
         raise DataError(
-            f"{name} must lie between 0 and {n - 1}, got {given.min()} to {given.max()}"
+            f"{name} must lie between 0 and {n - 1}, got {array.min()} to {array.max()}"
         )
-    return given.astype(np.int64)
+    return array.astype(np.int64)
 
 
 def check_example_rows(rows: ArrayLike | None, n_examples: int) -> NDArray[np.int64]:
@@ -265,30 +267,31 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
     """
     if weight is None:
         return np.ones(n)
-    given = _real_numbers("example weights", weight, "pass one number for each example, or none")
-    if given.shape != (n,):
+    weights = _real_numbers("example weights", weight, "pass one number for each example, or none")
+    if weights.shape != (n,):
         raise DataError(
-            f"example weights must have shape ({n},), got {given.shape}; pass one for each example"
+            f"example weights must have shape ({n},), got {weights.shape}; pass one for each "
+            "example"
         )
-    wrong = ~np.isfinite(given) | (given < 0)
+    wrong = ~np.isfinite(weights) | (weights < 0)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(
-            f"example weights must be finite and not negative, got {given[at]} in row {at}; "
+            f"example weights must be finite and not negative, got {weights[at]} in row {at}; "
             "weight 0 drops an example"
         )
-    if not (given > 0).any():
+    if not (weights > 0).any():
         raise DataError(
             "example weights must not all be zero, got only zeros; weight at least one example"
         )
-    unit = 2.0 ** math.floor(math.log2(given.max()))  # exact: no product becomes denormal or inf
-    scaled = given / unit
-    small = (given > 0) & (scaled < scaled.max() / WEIGHT_RANGE)
+    unit = 2.0 ** math.floor(math.log2(weights.max()))  # exact: no product becomes denormal or inf
+    scaled = weights / unit
+    small = (weights > 0) & (scaled < scaled.max() / WEIGHT_RANGE)
     if small.any():
         at = int(np.argmax(small))
         raise DataError(
             f"the largest example weight must be at most {WEIGHT_RANGE:g} times the least, got "
-            f"{given.max():g} and {given[at]:g} in row {at}; weight 0 drops an example"
+            f"{weights.max():g} and {weights[at]:g} in row {at}; weight 0 drops an example"
         )
     return scaled
 
@@ -296,10 +299,10 @@ def check_example_weight(weight: ArrayLike | None, n: int) -> NDArray[np.float64
 def _real_numbers(name: str, values: Any, way_out: str) -> NDArray[np.float64]:
     """Numbers as float64; DataError for other values, such as text and dates."""
     try:
-        given = np.asarray(values)
-        are_objects = given.dtype.kind == "O"
-        if given.dtype.kind in "cmMSU" or (
-            are_objects and any(isinstance(each, str | bytes) for each in given.flat)
+        array = np.asarray(values)
+        are_objects = array.dtype.kind == "O"
+        if array.dtype.kind in "cmMSU" or (
+            are_objects and any(isinstance(each, str | bytes) for each in array.flat)
         ):
             raise TypeError("no real numbers")
         return np.asarray(values, dtype=np.float64)
@@ -325,14 +328,14 @@ def _first_wrong(values: Any) -> str:
 
 def check_scores(scores: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Finite scores of a model as float64 of this shape, or DataError."""
-    given = _real_numbers("scores", scores, "pass one number for each label weight")
-    if given.shape != shape:
+    array = _real_numbers("scores", scores, "pass one number for each label weight")
+    if array.shape != shape:
         raise DataError(
-            f"scores must have shape {shape}, one for each label weight, got {given.shape}"
+            f"scores must have shape {shape}, one for each label weight, got {array.shape}"
         )
-    if not np.isfinite(given).all():
+    if not np.isfinite(array).all():
         raise DataError("scores must be finite, got some that are not")
-    return given
+    return array
 
 
 def columns_merged_by_float32(table: Any, constant: NDArray[np.bool_] | None = None) -> list[int]:

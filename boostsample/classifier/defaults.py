@@ -110,7 +110,7 @@ budget='14.7N')
     Chosen(strategy='screening', learner='stump', budget=None)
     """
     narrow, several = n_features <= MOST_NARROW, n_labels > 1
-    if is_auto(learner):
+    if learner_is_auto(learner):
         of_tree = {
             name: value for name, value in parse_name(str(learner))[1].items() if value is not None
         }
@@ -167,7 +167,7 @@ def choose_objective(
     if not _is_auto(objective):
         return objective
     is_smoothed = not _is_auto(smoothing) and _check_smoothing(smoothing) > 0
-    default = is_auto(learner) and not is_smoothed and n_features <= MOST_WIDE
+    default = learner_is_auto(learner) and not is_smoothed and n_features <= MOST_WIDE
     return "real-mh" if default and n_members > 1 else "mh"
 
 
@@ -206,7 +206,7 @@ def _is_auto(setting: Any) -> bool:
     return isinstance(setting, str) and setting == AUTO
 
 
-def is_auto(learner: str | Learner) -> bool:
+def learner_is_auto(learner: str | Learner) -> bool:
     """Whether the rules choose the learner, with settings of its tree or without."""
     return isinstance(learner, str) and learner.partition(":")[0].strip() == AUTO
 

@@ -246,8 +246,12 @@ def check_different_strategies(variants: Sequence[Variant]) -> None:
 
     SettingError for unknown settings, too.
     """
-    trained = [[(one, type(one.strategy())) for one in variant.trained] for variant in variants]
-    _check_keys(variants, [[one.with_defaults(cls).key for one, cls in each] for each in trained])
+    trained = [
+        [(point, type(point.strategy())) for point in variant.trained] for variant in variants
+    ]
+    _check_keys(
+        variants, [[point.with_defaults(cls).key for point, cls in each] for each in trained]
+    )
 
 
 def _check_keys(variants: Sequence[Variant], keys: Sequence[Any]) -> None:
