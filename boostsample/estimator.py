@@ -204,8 +204,8 @@ class BoostSampleClassifier(
         At least 0: so many examples of mean weight count as right, and so many as wrong, in alpha
         beside those that are; this bounds alpha. 0.01 in MultiBoost, 1 / K in [SS99] 4.2; see
         `boostsample.rows.weights.StepSize`. Above 0, training goes on after an edge of 1. "auto"
-        is 1 with a learning rate below 1 and an objective of votes, "mh", "m1", "rank" or "oc",
-        and 0 for all others.
+        is 1 with a learning rate below 1 and an objective of votes, such as "mh", and 0 for all
+        others: real values, and bagging.
     max_seconds : float or None, default None
         Seconds of the fit, above 0, at which training ends: the model is that of the rounds so far,
         at least one. Checked after each round, of a committee after each turn of its members;

@@ -14,7 +14,6 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.errors import SettingError
 from boostsample.objective import Array, Objective, best_votes, check_one_class
 from boostsample.rows.weights import CLASS_FLOOR, EDGE_GAP, Factors, StepSize
 
@@ -106,7 +105,6 @@ class SAMME(OneClass):
     """
 
     name = "samme"
-    smooths = False
     ends_without_edge = "accuracy of at most 1/K of a base classifier: SAMME ends"
 
     @property
@@ -126,9 +124,7 @@ class SAMME(OneClass):
         """That of M1 for two classes."""
         if n_labels == 1:
             return StepSize(learning_rate, smoothing, n_examples)
-        if smoothing:
-            raise SettingError(f"smoothing is not for 'samme', got {smoothing!r}; use smoothing=0")
-        return SAMMEStep(learning_rate, 0.0, n_examples, n_labels)
+        return SAMMEStep(learning_rate, smoothing, n_examples, n_labels)
 
 
 def samme_edge(accuracy: float, n_classes: int) -> float:
@@ -153,7 +149,11 @@ def samme_accuracy(edge: float, n_classes: int) -> float:
 
 
 class SAMMEStep(StepSize):
-    """Steps of SAMME for K classes; what they do follows from the edge, as in any run file."""
+    """Steps of SAMME for K classes; what they do follows from the edge, as in any run file.
+
+    Smoothing adds s / N to the weight that is right, and K - 1 times as much to the rest: alpha of
+    an accuracy of 1 / K stays 0, and that of 1 is nu log(1 + N / s).
+    """
 
     n_classes: int
 
@@ -165,14 +165,18 @@ class SAMMEStep(StepSize):
 
     def alpha(self, edge: float) -> float:
         """Half of alpha: votes of the class and of the others differ by 2."""
+        added = self.smoothing / self.n_examples
         accuracy = min(samme_accuracy(edge, self.n_classes), 1.0 - 0.5 * EDGE_GAP)
+        accuracy = (accuracy + added) / (1.0 + self.n_classes * added)
         odds = math.log(accuracy) - math.log1p(-accuracy) + math.log(self.n_classes - 1)
         return 0.5 * self.learning_rate * odds
 
     def edge(self, alpha: float) -> float:
         """The edge for a coefficient."""
         odds = math.exp(2.0 * alpha / self.learning_rate) / (self.n_classes - 1)
-        return samme_edge(odds / (1.0 + odds), self.n_classes)
+        added = self.smoothing / self.n_examples
+        accuracy = odds / (1.0 + odds) * (1.0 + self.n_classes * added) - added
+        return samme_edge(min(accuracy, 1.0), self.n_classes)
 
     def log_loss_change(self, edge: float) -> float:
         """Log of a exp(-alpha (K - 1) / K) + (1 - a) exp(alpha / K)."""

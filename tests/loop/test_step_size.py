@@ -16,6 +16,7 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.model import TermArrays
+from boostsample.objectives.classes import SAMME, samme_edge
 from boostsample.records import Round
 from boostsample.registry import registered_names
 from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights
@@ -66,6 +67,26 @@ def test_the_forms_of_the_literature() -> None:
     for smoothing, added in ((0.01, 0.01 / n), (1 / n_labels, 1 / (n * n_labels))):
         alpha = 0.5 * math.log((right + added) / (1 - right + added))
         assert StepSize(1.0, smoothing, n).alpha(2 * right - 1) == pytest.approx(alpha, rel=1e-12)
+
+
+@given(st.floats(0.0, 1.0), rates, smoothings, st.integers(1, 10**6), st.integers(3, 30))
+def test_samme_is_smoothed_by_examples_of_all_classes(
+    share: float, rate: float, smoothing: float, n: int, n_classes: int
+) -> None:
+    """s / N for the class that is right, and for each of the others."""
+    step, K = SAMME().step_size(rate, smoothing, n, n_classes), n_classes
+    accuracy = 1 / K + share * (1 - 1 / K)
+    edge, more = samme_edge(accuracy, K), smoothing / n
+    right, wrong = accuracy + more, (1 - accuracy) + (K - 1) * more
+    alpha = rate * (math.log(right) - math.log(max(wrong, EDGE_GAP)) + math.log(K - 1))
+    exact = accuracy < 1 - 1e-9 or smoothing
+    assert 2 * step.alpha(edge) == pytest.approx(alpha, rel=1e-3 if exact else 0.05, abs=1e-6)
+    alpha = 2 * step.alpha(edge)
+    if exact:
+        assert step.edge(alpha / 2) == pytest.approx(edge, rel=1e-3, abs=1e-6)
+    loss = accuracy * math.exp(-alpha * (K - 1) / K) + (1 - accuracy) * math.exp(alpha / K)
+    assert math.exp(step.log_loss_change(edge)) == pytest.approx(loss, rel=1e-3, abs=1e-9)
+    assert alpha <= 1.001 * rate * math.log1p(n / smoothing) if smoothing else True
 
 
 def three_apart() -> tuple[NDArray[np.float32], NDArray[np.int8]]:

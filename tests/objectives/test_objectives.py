@@ -92,7 +92,6 @@ def booster(objective: Any, learner: str = "stump", n_labels: int = 3, **setting
         ({"objective": "real-mh:abstains=1", "learner": "tree"}, "abstains=True is for stumps"),
         ({"objective": "real-mh:abstains=no"}, "abstains must be True or False, got 'no'"),
         ({"objective": "info", "smoothing": 0.1}, "smoothing is for objectives with votes"),
-        ({"objective": "samme", "smoothing": 0.1}, "smoothing is not for 'samme'"),
         ({"objective": "bagging", "learning_rate": 0.5}, "bagging has votes of equal weight"),
         ({"objective": "rank"}, "the objective 'rank' is for two classes, got 3 labels"),
         (
