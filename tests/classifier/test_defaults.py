@@ -189,7 +189,7 @@ def test_alpha_of_steps_below_1_is_bounded(settings: dict[str, Any]) -> None:
     X = np.arange(40.0)[:, None]
     of_fit = {"n_rounds": 30, "random_state": 0, **settings}
     models = [
-        BoostSampleClassifier(**of_fit, **more).fit(X, X[:, 0] > 19)
+        BoostSampleClassifier(**{**of_fit, **more}).fit(X, X[:, 0] > 19)
         for more in ({}, {"smoothing": 1.0}, {"smoothing": 0.0}, {"learning_rate": 1.0})
     ]
     largest = [max(row["alpha"] for row in model.history_) for model in models]
