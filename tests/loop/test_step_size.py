@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -16,7 +16,7 @@ from boostsample.errors import SettingError
 from boostsample.loop.booster import Booster
 from boostsample.loop.shard_booster import ShardBooster
 from boostsample.models.model import TermArrays
-from boostsample.objectives.classes import SAMME, samme_edge
+from boostsample.objectives.classes import SAMME, samme_accuracy, samme_edge
 from boostsample.records import Round
 from boostsample.registry import registered_names
 from boostsample.rows.weights import EDGE_GAP, StepSize, initial_weights
@@ -70,23 +70,26 @@ def test_the_forms_of_the_literature() -> None:
 
 
 @given(st.floats(0.0, 1.0), rates, smoothings, st.integers(1, 10**6), st.integers(3, 30))
+@example(share=1.0, rate=1.0, smoothing=0.0, n=1, n_classes=4)
+@example(share=1.0, rate=0.2, smoothing=1.0, n=100, n_classes=3)
 def test_samme_is_smoothed_by_examples_of_all_classes(
     share: float, rate: float, smoothing: float, n: int, n_classes: int
 ) -> None:
-    """s / N for the class that is right, and for each of the others."""
-    step, K = SAMME().step_size(rate, smoothing, n, n_classes), n_classes
-    accuracy = 1 / K + share * (1 - 1 / K)
-    edge, more = samme_edge(accuracy, K), smoothing / n
-    right, wrong = accuracy + more, (1 - accuracy) + (K - 1) * more
-    alpha = rate * (math.log(right) - math.log(max(wrong, EDGE_GAP)) + math.log(K - 1))
-    exact = accuracy < 1 - 1e-9 or smoothing
-    assert 2 * step.alpha(edge) == pytest.approx(alpha, rel=1e-3 if exact else 0.05, abs=1e-6)
+    """s / N for the class that is right, and for each of the others; accuracies are of edges."""
+    step, K, more = SAMME().step_size(rate, smoothing, n, n_classes), n_classes, smoothing / n
+    edge = samme_edge(1 / K + share * (1 - 1 / K), K)
+    accuracy = samme_accuracy(edge, K)
+    assert accuracy == pytest.approx(1 / K + share * (1 - 1 / K), abs=1e-7)
+    capped = min(accuracy, 1 - EDGE_GAP / 2)
+    odds = (capped + more) / (1 - capped + (K - 1) * more)
+    alpha = rate * math.log((K - 1) * odds)
+    assert 2 * step.alpha(edge) == pytest.approx(alpha, rel=1e-4, abs=1e-12)
     alpha = 2 * step.alpha(edge)
-    if exact:
-        assert step.edge(alpha / 2) == pytest.approx(edge, rel=1e-3, abs=1e-6)
+    assert step.edge(alpha / 2) == pytest.approx(edge, rel=1e-6, abs=1e-5)
     loss = accuracy * math.exp(-alpha * (K - 1) / K) + (1 - accuracy) * math.exp(alpha / K)
-    assert math.exp(step.log_loss_change(edge)) == pytest.approx(loss, rel=1e-3, abs=1e-9)
-    assert alpha <= 1.001 * rate * math.log1p(n / smoothing) if smoothing else True
+    assert math.exp(step.log_loss_change(edge)) == pytest.approx(loss, rel=1e-3)
+    if smoothing:
+        assert alpha <= 1.001 * rate * math.log1p(n / smoothing)
 
 
 def three_apart() -> tuple[NDArray[np.float32], NDArray[np.int8]]:
