@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,16 @@ _SETTINGS = {
 """Settings of the classifier by the names of options that differ from theirs."""
 
 
-def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
-    try:
-        return None if value is None or value == "auto" else int(value)
-    except ValueError:
-        raise SettingError(f"--rounds must be a whole number or auto, got {value!r}") from None
+def _number_or_auto(kind: type[float], rule: str) -> Callable[..., float | None]:
+    """The reader of an option that is a number or auto, for which the classifier's default is."""
+
+    def read(_context: Any, option: click.Parameter, value: str | None) -> float | None:
+        try:
+            return None if value is None or value == "auto" else kind(value)
+        except ValueError:
+            raise SettingError(f"{option.opts[0]} must be {rule} or auto, got {value!r}") from None
+
+    return read
 
 
 @click.command(context_settings={"show_default": True})
@@ -65,7 +71,7 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 )
 @click.option(
     "--rounds",
-    callback=_n_rounds,
+    callback=_number_or_auto(int, "a whole number"),
     metavar="N|auto",
     help="Boosting rounds of one model.  [default: the mean of five models without a fifth of the "
     "rows each, which choose up to 200; of ten without a tenth above 3,000 features, or above 100 "
@@ -79,8 +85,8 @@ def _n_rounds(_context: Any, _option: Any, value: str | None) -> int | None:
 )
 @click.option(
     "--smoothing",
-    type=float,
-    metavar="S",
+    callback=_number_or_auto(float, "a number"),
+    metavar="S|auto",
     help="Smooth alpha by S mean examples, at least 0: 0.01 in MultiBoost.  [default: auto: 1 for "
     "votes with steps below 1, else 0]",
 )

@@ -206,6 +206,16 @@ def test_a_metric_chooses_the_rounds_of_a_committee(files: Path, cli: CommandLin
     assert (model.eval_metric, model.n_rounds, model.early_stopping) == ("error", "auto", False)
 
 
+def test_numbers_or_auto(files: Path, cli: CommandLine) -> None:
+    for text, value in (("auto", "auto"), ("0.5", 0.5), ("1e0", 1.0)):
+        cli(*FIT, "--rounds", "3", "--smoothing", text, "-o", f"{text}.bsm")
+        assert BoostSampleClassifier.load(f"{text}.bsm").smoothing == value
+    rules = {"rounds": "a whole number", "smoothing": "a number"}
+    for option, rule in rules.items():
+        wrong = cli.refused(*FIT, f"--{option}", "ten", "-o", "n.bsm")
+        assert f"--{option} must be {rule} or auto, got 'ten'" in wrong
+
+
 def test_a_model_with_a_code(files: Path, cli: CommandLine) -> None:
     cli(*FIT, "-o", "m.bsm", "--code", "sparse:5", "--decoding", "hamming")
     model = BoostSampleClassifier.load("m.bsm")
