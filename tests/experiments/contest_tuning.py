@@ -29,7 +29,7 @@ from boostsample.families import Columns, families_for
 from boostsample.labels import encode
 from boostsample.loop.booster import Booster
 from tests.experiments.contest import FEW_FEATURES, areas
-from tests.experiments.default_choice import GROUPS
+from tests.experiments.default_choice import NARROW, VERY_WIDE, WIDE
 from tests.paths import RESULTS
 
 CHOICES: dict[str, dict[str, Any]] = {
@@ -86,7 +86,7 @@ def patches(wheels: str, n_each: int, side: int) -> tuple[NDArray[np.uint8], NDA
 
 
 def problems(wheels: str) -> Iterator[Problem]:
-    for loaders in GROUPS.values():
+    for loaders in (NARROW, WIDE, VERY_WIDE):
         for name, load in loaders.items():
             X, y = load()
             if isinstance(X, pd.DataFrame):
