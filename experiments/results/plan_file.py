@@ -306,7 +306,13 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
             faults.append("{} was {}, is {}".format(name, *texts))
     names = sorted({search[:3] for search in lost} - {search[:3] for search in now})
     if names and not faults:
-        faults.append(f"{' '.join(map(str, names[0]))} is not in the new one (name it, too)")
+        data, label, repetition = names[0]
+        other = _other_spelling(label, old, prepared)
+        faults.append(
+            f"{label} is spelled {other} in the new one (spell it as before)"
+            if other
+            else f"{data} {label} {repetition} is not in the new one (name it, too)"
+        )
     if not faults and lost:
         data, label, *_ = min(lost)
         faults.append(f"{label} of {data} has other rows, families, values to tune or code")
@@ -315,6 +321,14 @@ def check_growth(old: Mapping[str, Any], prepared: Sequence[Prepared], place: st
         "grid may grow there (more strategies, data sets, repetitions or rounds), but must "
         "keep all its rows: name another folder"
     )
+
+
+def _other_spelling(label: str, old: Mapping[str, Any], prepared: Sequence[Prepared]) -> str:
+    """The label of an equal variant, as 1 and 1.0 are one value, in a new plan; empty if none."""
+    before = [variant_of(strategy) for data in old["data_sets"] for strategy in data["strategies"]]
+    keys = [(variant.key, bool(variant.grid)) for variant in before if variant.label == label]
+    now = [variant for data in prepared for variant in data.variants]
+    return next((of.label for of in now if (of.key, bool(of.grid)) in keys), "")
 
 
 def _different_values(settings: Iterable[Mapping[str, Any]], name: str) -> list[Any]:

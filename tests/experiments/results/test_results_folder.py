@@ -17,6 +17,7 @@ from boostsample.experiments.cells.tasks import task_groups
 from boostsample.experiments.data.datasets import load_dataset
 from boostsample.experiments.plan.plan import Plan
 from boostsample.experiments.plan.prepared import prepare
+from boostsample.experiments.plan.variants import parse_names
 from boostsample.experiments.results.plan_file import (
     FORMAT,
     FORMAT_OF_SETUPS,
@@ -264,6 +265,18 @@ def test_runs_with_other_keys_are_named(monkeypatch: pytest.MonkeyPatch) -> None
         SettingError, match=r"full of .* has other rows, families, values to tune or"
     ):
         check_growth(before, [prepared], "'f'")
+
+
+def test_another_spelling_of_a_number_is_named() -> None:
+    """1 and 1.0 have different random streams, and a plan refuses to have both."""
+    data = load_dataset("chess(d=3,n=60)")
+    first, second = (
+        prepare(data, Plan(strategies=parse_names(name), marks=(2,), repeats=1))
+        for name in ("ucb:exploration=1", "ucb:exploration=1.0,full")
+    )
+    spelled = "ucb:exploration=1 is spelled ucb:exploration=1.0 in the new one .spell it as before"
+    with pytest.raises(SettingError, match=spelled):
+        check_growth(plan_record([first]), [second], "'f'")
 
 
 @pytest.mark.parametrize("number", [1, FORMAT_OF_SETUPS + 1])
