@@ -19,8 +19,7 @@ from typing import Any, ClassVar, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from boostsample.checks import check_number
-from boostsample.errors import DataError, SettingError, StrategyError
+from boostsample.errors import DataError, StrategyError
 from boostsample.rows.derived_weights import Pairs
 from boostsample.rows.weights import Factors, StepSize, continued_weights
 
@@ -84,7 +83,7 @@ class Objective:
         Whether the factor of the loss is the sum of the weights after an update; if not, it
         follows from the edge.
     smooths : bool
-        Whether smoothing bounds its coefficients.
+        Whether smoothing bounds its coefficients; if not, runs refuse any but 0.
     ends_without_edge : str
         Why training ends at a base classifier without edge; empty if it goes on.
     """
@@ -227,11 +226,6 @@ class RealObjective(Objective, abc.ABC):
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
     ) -> StepSize:
         """Steps whose coefficient is the learning rate."""
-        if check_number("smoothing", smoothing, 0.0):
-            raise SettingError(
-                f"smoothing is for objectives with votes, got {smoothing!r} with {self.name!r}; "
-                "use smoothing=0"
-            )
         self.n_examples, self.n_labels = n_examples, n_labels
         return RealStep(learning_rate, 0.0, n_examples)
 

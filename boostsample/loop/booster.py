@@ -24,6 +24,7 @@ from boostsample.checks import (
     check_example_rows,
     check_example_weight,
     check_integer,
+    check_number,
     check_scores,
 )
 from boostsample.errors import DataError, SettingError, StrategyError
@@ -227,6 +228,11 @@ class Booster:
         self._log_loss, self._continued = 0.0, ""
         self.start_log_loss = 0.0  # before the first round
         self.objective = AdaBoostMH() if objective is None else objective
+        if check_number("smoothing", smoothing, 0.0) and not self.objective.smooths:
+            raise SettingError(
+                f"smoothing must be 0 with the objective {self.objective.name!r}, whose "
+                f"coefficients it does not bound, got {smoothing!r}; use smoothing=0"
+            )
         size = rows.n_examples, rows.n_labels
         self.step_size = self.objective.step_size(learning_rate, smoothing, *size)
         self._rng = np.random.default_rng(rng)

@@ -75,10 +75,9 @@ class Bagging(Objective):
         self, learning_rate: float, smoothing: float, n_examples: int, n_labels: int
     ) -> StepSize:
         """Steps of 1."""
-        if learning_rate != 1.0 or smoothing:
+        if learning_rate != 1.0:
             raise SettingError(
-                f"bagging has votes of equal weight, got learning_rate={learning_rate!r}, "
-                f"smoothing={smoothing!r}; use 1 and 0"
+                f"bagging has votes of equal weight, got learning_rate={learning_rate!r}; use 1"
             )
         return BaggingStep(n_examples=n_examples)
 

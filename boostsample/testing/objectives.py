@@ -161,12 +161,13 @@ def check_objective_labels(make: MakeObjective) -> None:
 
 
 def check_objective_step_sizes(make: MakeObjective) -> None:
-    """Losses match their definitions with a learning rate below 1, unless it is refused."""
+    """Losses match their definitions with smaller steps and smoothing, unless they are refused."""
     for n_labels in (1, 3):
         for learner in _LEARNERS:
             problem = noisy_strategy_problem(n_labels=n_labels, learner=learner)
-            problem = replace(problem, settings={"learning_rate": 0.5})
-            _verify_run(make, "uniform-naive", problem)
+            for smoothing in (0.0, 1.0):
+                settings = {"learning_rate": 0.5, "smoothing": smoothing}
+                _verify_run(make, "uniform-naive", replace(problem, settings=settings))
 
 
 def check_objective_same_seed(make: MakeObjective) -> None:

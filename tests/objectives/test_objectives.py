@@ -91,7 +91,13 @@ def booster(objective: Any, learner: str = "stump", n_labels: int = 3, **setting
         ({"objective": "m1", "learner": "product"}, "products multiply opposite votes"),
         ({"objective": "real-mh:abstains=1", "learner": "tree"}, "abstains=True is for stumps"),
         ({"objective": "real-mh:abstains=no"}, "abstains must be True or False, got 'no'"),
-        ({"objective": "info", "smoothing": 0.1}, "smoothing is for objectives with votes"),
+        *(
+            (
+                {"objective": name, "smoothing": 0.1},
+                f"smoothing must be 0 with the objective '{name}', .* got 0.1; use smoothing=0",
+            )
+            for name in ("real-mh", "info", "gentle", "bagging")
+        ),
         ({"objective": "bagging", "learning_rate": 0.5}, "bagging has votes of equal weight"),
         ({"objective": "rank"}, "the objective 'rank' is for two classes, got 3 labels"),
         (
