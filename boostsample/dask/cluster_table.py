@@ -342,7 +342,8 @@ def _merged_classes(parts: Sequence[PartSummary]) -> tuple[NDArray[Any], Any]:
         classes = classes_of_parts([part.classes for part in parts])
         if classes.size < 2:
             raise DataError(
-                f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r})"
+                f"y must have at least 2 classes, got 1 class ({classes.tolist()[0]!r}); "
+                "add rows of another"
             )
         frames = [part.weights.set_axis(class_codes(part.classes, classes)) for part in parts]
     weights = pd.concat(frames).groupby(level=0).agg(_OF_WEIGHTS)

@@ -188,7 +188,7 @@ def missing_columns(where: Path, n_columns: int, missing: Sequence[str]) -> Data
     shown = ", ".join(map(repr, missing[:5])) + (", ..." if len(missing) > 5 else "")
     return DataError(
         f"{where} must have the {n_columns:,} columns that the model was fitted on, but "
-        f"{len(missing):,} are missing: {shown}"
+        f"{len(missing):,} are missing: {shown}; add them, with empty fields for unknown values"
     )
 
 

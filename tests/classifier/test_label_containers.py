@@ -159,7 +159,8 @@ def test_text_is_no_number() -> None:
         .fit(X, [0, 1] * COPIES, X_val=X, y_val=[0, 1] * COPIES)
     )
     with pytest.raises(
-        DataError, match=r"y must hold classes of the model \(0, 1\), got '0' and no"
+        DataError,
+        match=r"y must hold classes of the model \(0, 1\), got text instead of numbers, such",
     ):
         model.score(X, words)
     with pytest.raises(DataError, match="y_val must hold classes of the model"):

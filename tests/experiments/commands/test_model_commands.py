@@ -174,7 +174,22 @@ def test_a_table_without_a_column_of_the_model(files: Path, table: Any, cli: Com
     cli(*FIT, "-o", "m.bsm")
     table.drop(columns="soil").to_csv("less.csv", index=False)
     message = cli.refused("predict", "m.bsm", "less.csv", code=1)
-    assert "5 columns that the model was fitted on, but 1 are missing: 'soil'" in message
+    assert "5 columns that the model was fitted on, but 1 are missing: 'soil'; add" in message
+    table.assign(soil=None).to_csv("empty.csv", index=False)
+    assert cli("predict", "m.bsm", "empty.csv").startswith("prediction\n")
+
+
+def test_one_word_among_the_numbers_of_the_classes_is_named(
+    files: Path, table: Any, cli: CommandLine
+) -> None:
+    """It makes the whole column text, so that no label is a class."""
+    numbers = table.assign(species=(table["species"] == "setosa").astype(int))
+    numbers.to_csv("flowers.csv", index=False)
+    cli(*FIT, "-o", "m.bsm")
+    table.assign(species=["0", "1", "rose", *numbers["species"][3:]]).to_csv("w.csv", index=False)
+    for command in ("predict", "evaluate"):
+        message = cli.refused(command, "m.bsm", "w.csv", "--target", "species", code=1)
+        assert "classes of the model (0, 1), got text instead of numbers, such as 'rose'" in message
 
 
 def test_predictions_do_not_replace_their_table(files: Path, cli: CommandLine) -> None:
