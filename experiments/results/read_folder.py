@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 PLAN, TABLE, HISTORY = "plan.json", "table.csv", "history.csv"
 _TEXT = ("data", "strategy", "settings", "learner", "family", "stopped")
+_TRUTHS = {"True": True, "False": False}
 _MALFORMED = (OSError, KeyError, TypeError, AttributeError, ValueError)
 
 
@@ -92,8 +93,9 @@ class Results:
     def to_frame(self, what: str = "rows") -> pd.DataFrame:
         """The result rows, or the rows of ``curves`` or ``history``, as a data frame of pandas.
 
-        Text that holds numbers becomes numbers. SettingError for another name, DataError if there
-        are no such rows.
+        Text that holds numbers becomes numbers. Truth values, also as text, are bool, or the
+        ``boolean`` of pandas if some rows have none. SettingError for another name, DataError if
+        there are no such rows.
         """
         import pandas as pd
 
@@ -108,6 +110,13 @@ class Results:
             hint = "; run the comparison with --history" if what == "history" else ""
             raise DataError(f"the results must hold {what} for a data frame, got none{hint}")
         for name in frame.columns.difference(_TEXT):
+            if pd.api.types.is_numeric_dtype(frame[name]):
+                continue
+            texts = frame[name].map(str)
+            if texts.isin(_TRUTHS).any() and texts.isin((*_TRUTHS, "", "nan")).all():
+                truths = texts.map(_TRUTHS).astype("boolean")
+                frame[name] = truths if truths.hasnans else truths.astype(bool)
+                continue
             try:
                 frame[name] = pd.to_numeric(frame[name])
             except (TypeError, ValueError):

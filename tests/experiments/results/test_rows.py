@@ -158,6 +158,21 @@ def test_texts_of_history_rows_become_numbers() -> None:
     assert frame["data"].tolist() == ["1"]  # a name
 
 
+@pytest.mark.parametrize("as_written", [str, lambda value: value])
+def test_truth_values_of_history_rows_are_those_of_the_notes(as_written: Any) -> None:
+    rows = [{"round": 1, "good": True, "rare": True}, {"round": 0, "good": False, "rare": False}]
+    missing = {"rare": ""} if as_written is str else {}  # a folder has text in all columns
+    history = [{name: as_written(value) for name, value in row.items()} for row in rows]
+    frame = results([*history, {"round": as_written(1), "good": as_written(False)} | missing])
+    frame = frame.to_frame("history")
+    assert frame["round"].dtype.kind == "i"
+    assert frame["good"].dtype == bool
+    assert frame["good"].tolist() == [True, False, False]
+    assert frame["rare"].dtype == "boolean"
+    assert frame["rare"].mean() == 0.5
+    assert frame[frame["rare"]].index.tolist() == [0]
+
+
 def test_tables_that_are_not_there_are_refused() -> None:
     with pytest.raises(DataError, match=r"must hold history .* --history"):
         results().to_frame("history")
