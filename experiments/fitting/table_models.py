@@ -18,7 +18,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix, log_loss, recall_s
 
 from boostsample.checks import budget_looks, check_integer
 from boostsample.classifier.defaults import choose_objective, chooses_rounds
-from boostsample.classifier.inputs.frames import is_frame, is_number
+from boostsample.classifier.inputs.fit_inputs import make_families
+from boostsample.classifier.inputs.frames import SeenColumns, is_frame, is_number
 from boostsample.classifier.inputs.held_rows import query_folds
 from boostsample.classifier.prediction.held_importances import HeldImportances
 from boostsample.errors import DataError, SettingError, printable
@@ -45,7 +46,7 @@ from boostsample.family import Family
 from boostsample.files.atomic import check_writable_file
 from boostsample.labels import class_codes, foreign_labels
 from boostsample.loop.checkpoint import checkpoint_notes
-from boostsample.registry import column_families, default_families, make_objective
+from boostsample.registry import make_objective
 
 _TRIED_ROWS = 200  # rows of each class that a dry run trains on
 _FOLDS = 5
@@ -129,11 +130,7 @@ def read_training_table(
         X, names = named_rows(matrix, path), matrix.columns
         families = None
         if names is not None and hasattr(X, "tocsc"):
-            named: dict[str, Any] = {"column_names": names}
-            if groups:
-                families = tuple(column_families(groups, None, **named))
-            else:
-                families = tuple(default_families(X.shape[1:], **named))
+            families = tuple(make_families(groups or None, X, X, SeenColumns.of(None, names)))
         where = "labels" if target is None else f"labels {target}"
         return TrainingTable(_file_of(path), where, X, matrix.y, families, matrix.groups)
     assert target is not None

@@ -84,6 +84,28 @@ def test_models_are_those_of_a_dense_table(cli: CommandLine, table: tuple[Any, A
     assert f"error % {error:.2f}" in " ".join(printed["csv"][3].split())
 
 
+def test_names_do_not_choose_the_columns_of_a_very_wide_matrix(cli: CommandLine) -> None:
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], 40)
+    X = sparse.random_array((80, 3200), density=0.06, rng=rng, format="lil")
+    X[:, 7] = y[:, None] * rng.integers(1, 4, (80, 1))
+    X = X.tocsc()
+    enough = np.flatnonzero(np.diff(X.indptr) >= 5)
+    assert 7 in enough
+    assert 0 < enough.size < 3000
+    parts = {part: getattr(X, part) for part in ("format", "shape", "data", "indices", "indptr")}
+    names = [f"g{column}" for column in range(3200)]
+    models = {}
+    for kind, also in (("plain", {}), ("named", {"columns": names})):
+        np.savez(f"{kind}.npz", **parts, y=y, **also)
+        cli("fit", f"{kind}.npz", "--rounds", "2", "--no-check", "--quiet", "-o", f"{kind}.bsm")
+        models[kind] = BoostSampleClassifier.load(f"{kind}.bsm")
+        assert [*models[kind].model_.families[0].columns] == enough.tolist()
+    scores = [model.decision_function(X).tolist() for model in models.values()]
+    assert scores[0] == scores[1]
+    assert cli("predict", "plain.bsm", "plain.npz") == cli("predict", "named.bsm", "named.npz")
+
+
 def test_what_a_matrix_holds_is_said(cli: CommandLine) -> None:
     out = cli("fit", "train.svmlight", *FEW, "-o", "m.bsm", "--dry-run").splitlines()
     assert out[0] == "train.svmlight: 80 x 9 values, of which 298 are not 0 (41.4 %)"
