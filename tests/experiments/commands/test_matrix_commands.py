@@ -13,6 +13,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from boostsample import BoostSampleClassifier
 from boostsample.experiments.results.read_folder import read_results
+from boostsample.families import Columns
 from boostsample.formats.h5ad import read_h5ad
 from boostsample.formats.plink import read_plink
 from tests.experiments.conftest import CommandLine
@@ -93,14 +94,18 @@ def test_names_do_not_choose_the_columns_of_a_very_wide_matrix(cli: CommandLine)
     enough = np.flatnonzero(np.diff(X.indptr) >= 5)
     assert 7 in enough
     assert 0 < enough.size < 3000
-    parts = {part: getattr(X, part) for part in ("format", "shape", "data", "indices", "indptr")}
+    parts: dict[str, Any] = {
+        part: getattr(X, part) for part in ("format", "shape", "data", "indices", "indptr")
+    }
     names = [f"g{column}" for column in range(3200)]
     models = {}
-    for kind, also in (("plain", {}), ("named", {"columns": names})):
-        np.savez(f"{kind}.npz", **parts, y=y, **also)
+    for kind, arrays in (("plain", parts), ("named", dict(parts, columns=names))):
+        np.savez(f"{kind}.npz", **arrays, y=y)
         cli("fit", f"{kind}.npz", "--rounds", "2", "--no-check", "--quiet", "-o", f"{kind}.bsm")
         models[kind] = BoostSampleClassifier.load(f"{kind}.bsm")
-        assert [*models[kind].model_.families[0].columns] == enough.tolist()
+        (family,) = models[kind].model_.families
+        assert isinstance(family, Columns)
+        assert [*family.columns] == enough.tolist()
     scores = [model.decision_function(X).tolist() for model in models.values()]
     assert scores[0] == scores[1]
     assert cli("predict", "plain.bsm", "plain.npz") == cli("predict", "named.bsm", "named.npz")

@@ -355,6 +355,7 @@ def test_foreign_targets_are_named() -> None:
     write("w.parquet", ["0", "1"] * COPIES, [0, 1])
     write("o.csv", [2, 3] * COPIES, [0, 1])
     model = fitted("n.csv")
-    for name, first in (("w.parquet", "'0'"), ("o.csv", "2")):
-        with pytest.raises(DataError, match=rf"classes of the model \(0, 1\), got {first} and no"):
+    text = "text instead of numbers, such as '0'"
+    for name, found in (("w.parquet", text), ("o.csv", "2 and no class of it")):
+        with pytest.raises(DataError, match=rf"classes of the model \(0, 1\), got {found}"):
             predictions(model, name, "y", chances=False)
