@@ -254,12 +254,12 @@ def read(path: Path) -> pd.DataFrame:
 def stopping_table(path: Path) -> list[str]:
     """The lines of the table of early stopping: log losses, and differences from `300 rounds`."""
     figures = read(path)
-    ours = figures[figures["library"].isin(["300 rounds", "early stopping", "mh"])]
+    ours = figures[figures["library"].isin(["300 rounds", "early stopping", "boostsample"])]
     losses = ours.pivot_table(
         index=["data", "split"], columns="library", values="log_loss", observed=True
     )
     means = losses.groupby("data", observed=True).mean()
-    columns = {"early stopping": "early stopping", "mh": "committee"}
+    columns = {"early stopping": "early stopping", "boostsample": "committee"}
     texts = []
     for name, row in means.iterrows():
         cells = [SETS[str(name)].title, f"{row['300 rounds']:.3f}"]

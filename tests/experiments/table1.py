@@ -121,24 +121,22 @@ def costs() -> list[str]:
 
 
 def at_looks(folder: Path) -> Iterator[dict[str, Any]]:
-    """The test error of each run on MNIST with all families, at the last score up to each level."""
+    """The test error of each run on MNIST with all families at equal looks, as `table` has it."""
     for kind in ("stumps", "products", "trees"):
         place = folder / f"bk10-mnist-families-{kind}"
         if not place.is_dir():
             continue
-        results = read_results(place)
-        runs = curves_of_data([results])["mnist"].runs()
-        (learner,) = {str(row["learner"]) for row in results.rows}
-        for repetition, run in enumerate(next(iter(runs.values())).values()):
-            for level in LEVELS:
-                if run["looks"].iloc[-1] >= level:
-                    error = run.loc[run["looks"] <= level, "test_error"].iloc[-1]
-                    yield {
-                        "learner": learner,
-                        "looks": f"{level:.0e}",
-                        "repetition": repetition,
-                        "error": f"{error:.6g}",
-                    }
+        curves = curves_of_data([read_results(place)])["mnist"]
+        (learner,) = curves.learners
+        for level in LEVELS:
+            (runs,) = curves.at("error", "looks", level).values()
+            for repetition, error in runs.items():
+                yield {
+                    "learner": learner,
+                    "looks": f"{level:.0e}",
+                    "repetition": repetition,
+                    "error": f"{error:.6g}",
+                }
 
 
 def mnist() -> list[str]:
