@@ -187,10 +187,7 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") ->
     """Position of each label (n,) among the classes, -1 if it equals none of them: int64 (n,)."""
     is_text = [array.dtype.kind not in _KINDS for array in (labels, classes)]
     if labels.size and is_text[0] != is_text[1]:
-        # A column of a file with one word among its numbers is text.
-        written = set(map(str, classes.tolist()))
-        other = np.array([str(label) not in written for label in labels.tolist()])
-        raise foreign_labels(labels[other] if other.any() else labels, classes, name)
+        raise foreign_labels(labels, classes, name)
     code_of = {value: code for code, value in enumerate(classes.tolist())}
     values, at = np.unique(labels, return_inverse=True)
     codes = np.array([code_of.get(value, -1) for value in values.tolist()], np.int64)
@@ -198,12 +195,17 @@ def class_codes(labels: NDArray[Any], classes: NDArray[Any], name: str = "y") ->
 
 
 def foreign_labels(labels: NDArray[Any], classes: NDArray[Any], name: str) -> DataError:
-    """The error of labels none of which is a class of the model; it shows the first."""
+    """The error of labels none of which is a class of the model; it shows the first.
+
+    A column of a file with one word among its numbers is text: the word is shown, not a number.
+    """
     shown = ", ".join(map(repr, classes[:8].tolist())) + (", ..." if classes.size > 8 else "")
     kinds = [_KINDS.get(array.dtype.kind, "text") for array in (classes, labels)]
-    got = f"{labels[:1].tolist()[0]!r:.60} and no class of it"
+    written, values = set(map(str, classes.tolist())), labels.tolist()
+    first = next((value for value in values if str(value) not in written), values[0])
+    got = f"{first!r:.60} and no class of it"
     if "text" in kinds and kinds[0] != kinds[1]:
-        got = f"{kinds[1]} instead of {kinds[0]}, such as {labels[:1].tolist()[0]!r:.60}"
+        got = f"{kinds[1]} instead of {kinds[0]}, such as {first!r:.60}"
     return DataError(
         f"{name} must hold classes of the model ({shown}), got {got}; write the classes as there"
     )

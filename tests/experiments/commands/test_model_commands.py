@@ -356,6 +356,6 @@ def test_foreign_targets_are_named() -> None:
     write("o.csv", [2, 3] * COPIES, [0, 1])
     model = fitted("n.csv")
     text = "text instead of numbers, such as '0'"
-    for name, found in (("w.parquet", text), ("o.csv", "2 and no class of it")):
-        with pytest.raises(DataError, match=rf"classes of the model \(0, 1\), got {found}"):
+    for name, labels in (("w.parquet", text), ("o.csv", "2 and no class of it")):
+        with pytest.raises(DataError, match=rf"classes of the model \(0, 1\), got {labels}"):
             predictions(model, name, "y", chances=False)
